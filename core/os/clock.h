@@ -1,0 +1,103 @@
+/* Time: the wall clock in ticks, thread CPU time without a system call where that can be proved, and the facts
+ * about both.
+ *
+ * Ticks are raw TSC (x86-64), CNTVCT (arm64) or nanoseconds of CLOCK_MONOTONIC; which one is decided once per
+ * process by lp__clock_init and never changes.  Nothing is calibrated: the store keeps (ticks, monotonic) pairs and
+ * the reader converts.  Why each choice: docs/decisions/clocks.md.
+ */
+// SPDX-License-Identifier: MIT
+#ifndef LP_OS_CLOCK_H
+#define LP_OS_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+enum lp_wall_clock { LP_WALL_MONOTONIC = 0, LP_WALL_TSC = 1, LP_WALL_CNTVCT = 2 };
+enum lp_cpu_clock { LP_CPU_NONE = 0, LP_CPU_SYSCALL = 1, LP_CPU_AGE = 2, LP_CPU_RSEQ = 3 };
+
+struct lp_clock {
+    enum lp_wall_clock wall;
+    enum lp_cpu_clock cpu;     /* the best one that passed its proof in this process */
+    uint64_t age_limit_ticks;  /* LP_CPU_AGE: a real read when the last is older; about 20 us */
+    double ticks_per_ns;       /* rough (50 ppm), from lp__clock_init; 1.0 for LP_WALL_MONOTONIC.  Not for reports */
+    char cpu_refused[96];      /* why a better CPU clock was not taken; "" if the best was */
+    char wall_refused[96];     /* why TSC was not taken; "" if it was */
+};
+
+/* The process's clocks.  Filled by lp__clock_init; read-only afterwards. */
+extern struct lp_clock lp__clock;
+
+/* Chooses and proves the clocks (about 0.25 ms, two short sleeps).  Idempotent and thread-safe; again after a fork
+ * with `again`.  LINEPROFILER_CLOCK=tsc|monotonic and LINEPROFILER_CPU_CLOCK=rseq|age|syscall|none force a choice;
+ * a forced clock that fails its proof is refused: the next one is taken and the refusal recorded. */
+void lp__clock_init(bool again);
+
+static inline uint64_t lp__mono_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+uint64_t lp__real_ns(void);       /* CLOCK_REALTIME, since the epoch */
+int64_t lp__thread_cpu_ns(void);  /* CLOCK_THREAD_CPUTIME_ID: the expensive, true one */
+
+/* Hot: ticks now.  10-24 ns (TSC) or one vDSO call. */
+static inline uint64_t lp__ticks(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_expect(lp__clock.wall == LP_WALL_TSC, 1)) return __rdtsc();
+#elif defined(__aarch64__)
+    if (__builtin_expect(lp__clock.wall == LP_WALL_CNTVCT, 1)) {
+        uint64_t v;
+        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
+        return v;
+    }
+#endif
+    return lp__mono_ns();
+}
+
+/* Thread CPU time as a pair: a real reading in ns plus ticks run since.  Differences are taken member by member and
+ * stay signed; the reader converts ticks.  {0, 0} differences are right for LP_CPU_NONE too, which is told apart by
+ * lp__clock.cpu. */
+struct lp_cpu_time {
+    int64_t ns;
+    int64_t ticks;
+};
+
+/* One thread's CPU clock.  All zero is a valid start (the first read is a real one). */
+struct lp_cpu_state {
+    int64_t real_ns;       /* last real reading */
+    uint64_t real_ticks;   /* ticks at that moment */
+    void *rseq_field;      /* address of this thread's rseq_cs; NULL until the first read */
+    uint32_t reads;        /* reads since the last check for a second rseq user */
+    uint32_t resyncs;      /* of them real */
+    uint64_t foreign_until;/* rseq shared with someone else: bounded age until then (ticks) */
+};
+
+/* Hot: CPU time of the calling thread at `now` (= lp__ticks() just taken).  Slow path (a real read) out of line. */
+struct lp_cpu_time lp__cpu_read(struct lp_cpu_state *state, uint64_t now);
+
+/* A bracketed pair: the tightest of several ticks-monotonic-ticks sandwiches, plus the wall clock. */
+struct lp_clock_pair {
+    uint64_t ticks;
+    uint64_t mono_ns;
+    uint64_t real_ns;
+};
+struct lp_clock_pair lp__clock_pair(void);
+
+/* The measured cost of one read in ns (minimum over a short loop): for doctor and for the report's header. */
+struct lp_clock_costs {
+    double wall_ns;
+    double cpu_ns;      /* of the chosen CPU clock while nothing switches */
+    double cpu_real_ns; /* of a real thread-clock read */
+};
+struct lp_clock_costs lp__clock_costs(void);
+
+const char *lp__wall_clock_name(enum lp_wall_clock clock); /* "tsc", "cntvct", "monotonic" */
+const char *lp__cpu_clock_name(enum lp_cpu_clock clock);   /* "rseq", "bounded age", "system call", "none" */
+
+#endif
