@@ -1,0 +1,56 @@
+/* The hot path: begin, end and count of plain scopes, inlined into the host's calls.
+ *
+ * No lock, no atomic read-modify-write, no allocation once a path has been seen, no errno.  The clock is read last at
+ * a begin and first at an end, so that our own work falls outside the phase as far as can be.
+ */
+// SPDX-License-Identifier: MIT
+#ifndef LP_COLLECT_PHASE_H
+#define LP_COLLECT_PHASE_H
+
+#include "collect/recording.h"
+#include "collect/scope.h"
+#include "collect/thread.h"
+#include "collect/tree.h"
+
+static inline void lp__read_clocks(struct lp_thread *thread, uint64_t *now, struct lp_cpu_time *cpu)
+{
+    *now = lp__ticks();
+    *cpu = lp__cpu_read(&thread->cpu, *now);
+}
+
+/* Begins an entry of `name` on this thread, in a frame that cannot be suspended (owner NULL) or can.  NULL: nothing is
+ * recorded.  `flags`: LP_SCOPE_LOOSE, LP_SCOPE_ASYNC. */
+static inline struct lp_scope *lp__begin(struct lp_thread *thread, lp_name_id name, struct lp_owner *owner, uint32_t flags)
+{
+    uint64_t now;
+    struct lp_cpu_time cpu;
+    struct lp_tree_node *node;
+    if (__builtin_expect(atomic_load_explicit(&thread->marks, memory_order_relaxed) != NULL, 0)) {
+        lp__read_clocks(thread, &now, &cpu);
+        lp__scope_reap(thread, now, cpu);
+    }
+    node = lp__tree_child(thread, thread->top->node, name);
+    lp__read_clocks(thread, &now, &cpu);
+    return lp__scope_begin(thread, node, owner, flags, now, cpu);
+}
+
+/* Ends it, on the calling thread's state of the same recording. */
+static inline void lp__end(struct lp_thread *thread, struct lp_scope *scope)
+{
+    uint64_t now;
+    struct lp_cpu_time cpu;
+    lp__read_clocks(thread, &now, &cpu);
+    lp__scope_end(thread, scope, now, cpu);
+}
+
+static inline void lp__count(struct lp_thread *thread, lp_name_id name, int64_t n)
+{
+    lp__count_at(thread, thread->top->node, name, n);
+}
+
+/* A jittered stride for sample=: true when this entry is to be recorded; otherwise the caller begins a skipped scope. */
+bool lp__sample_take(struct lp_thread *thread, struct lp_tree_node *node, double sample);
+/* Puts a scope on the stack below which nothing is recorded; no clock is read. */
+struct lp_scope *lp__begin_skipped(struct lp_thread *thread, struct lp_tree_node *node);
+
+#endif

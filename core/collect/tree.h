@@ -1,0 +1,49 @@
+/* The tree of paths of one thread: private nodes on the heap, each pointing at its record in the map. */
+// SPDX-License-Identifier: MIT
+#ifndef LP_COLLECT_TREE_H
+#define LP_COLLECT_TREE_H
+
+#include <stdint.h>
+
+#include "collect/thread.h"
+#include "store/layout.h"
+
+typedef uint32_t lp_name_id; /* of a registered name, from 1; process-wide; 0 is none */
+
+struct lp_tree_node {
+    struct lp_node_record *record; /* where it is booked.  Dropped entries book nothing: see `dropped` */
+    struct lp_tree_node *last_child;
+    struct lp_tree_node *parent;   /* NULL for the root */
+    lp_name_id name;
+    uint32_t depth;
+    uint64_t path;                 /* hash of the names from the root: equal in every thread */
+    uint32_t flags;                /* enum lp_node_flags */
+    bool dropped;                  /* no space: entries are counted as dropped, their time stays in the parent's self */
+    struct lp_counter_record *last_counter;
+    lp_name_id last_counter_name;
+    struct lp_tree_node *next;     /* recording's list of all nodes, to free them */
+    uint64_t stride_left;          /* sample=: entries until the next one that is recorded */
+};
+
+/* Child of `parent` named `name`, found by hash or made.  Past the ceiling on paths: the parent's "(folded)" child;
+ * without space: a node that drops.  Never NULL.  Sets parent->last_child. */
+struct lp_tree_node *lp__tree_child_slow(struct lp_thread *thread, struct lp_tree_node *parent, lp_name_id name);
+
+static inline struct lp_tree_node *lp__tree_child(struct lp_thread *thread, struct lp_tree_node *parent,
+                                                  lp_name_id name)
+{
+    struct lp_tree_node *child = parent->last_child;
+    if (__builtin_expect(child != NULL && child->name == name, 1)) return child;
+    return lp__tree_child_slow(thread, parent, name);
+}
+
+/* The node of the same path in `thread`'s tree. */
+struct lp_tree_node *lp__tree_translate(struct lp_thread *thread, const struct lp_tree_node *node);
+
+/* Adds a value to a histogram record of the store, allocating its block when first needed. */
+void lp__store_hist_add(struct lp_thread *thread, struct lp_hist_record *hist, uint64_t value, uint64_t times);
+
+/* Adds `n` to a counter of the innermost running scope, else of the root. */
+void lp__count_at(struct lp_thread *thread, struct lp_tree_node *node, lp_name_id name, int64_t n);
+
+#endif
