@@ -8,6 +8,7 @@
 #ifndef LP_BASE_ERR_H
 #define LP_BASE_ERR_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* X(ENUMERATOR, number, "slug", "message", "Python class", exit status) */

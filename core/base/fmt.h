@@ -4,10 +4,12 @@
 #ifndef LP_BASE_FMT_H
 #define LP_BASE_FMT_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define LP_FMT_CAP 32
+#define LP_NAN ((double)NAN) /* the C library's is a float, which the warnings about silent promotion reject */
 
 char *lp__fmt_duration(char *out, size_t cap, double ns);  /* "853ns" "4.5us" "111.2ms" "3.51s" "4m 05s" "1h 02m" */
 char *lp__fmt_bytes(char *out, size_t cap, double bytes);  /* "0 B" "15.6 MB": base 1024 up to TB */

@@ -1,0 +1,121 @@
+/* UTF-8 with the one extension that file names and Python strings bring along: lone surrogates in three bytes. */
+// SPDX-License-Identifier: MIT
+#include "base/utf8.h"
+
+struct range {
+    uint32_t first;
+    uint32_t last;
+};
+
+/* Length of the sequence that a first byte announces, 0 when it cannot start one. */
+static size_t announced(unsigned char first)
+{
+    if (first < 0x80) return 1;
+    if (first < 0xC2) return 0; /* continuation, or an overlong two-byte form */
+    if (first < 0xE0) return 2;
+    if (first < 0xF0) return 3;
+    return first < 0xF5 ? 4 : 0;
+}
+
+uint32_t lp__utf8_next(const char *bytes, size_t len, size_t *at)
+{
+    static const uint32_t lowest[5] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *in = (const unsigned char *)bytes + *at;
+    size_t size = announced(in[0]);
+    size_t left = len - *at;
+    *at += 1;
+    if (size == 1) return in[0];
+    if (!size || size > left) return LP_UTF8_BAD;
+    uint32_t code_point = in[0] & (0x7Fu >> size);
+    for (size_t i = 1; i < size; i++) {
+        if ((in[i] & 0xC0) != 0x80) return LP_UTF8_BAD;
+        code_point = code_point << 6 | (in[i] & 0x3Fu);
+    }
+    if (code_point < lowest[size] || code_point > 0x10FFFF) return LP_UTF8_BAD;
+    *at += size - 1;
+    return code_point;
+}
+
+size_t lp__utf8_put(char out[4], uint32_t code_point)
+{
+    if (code_point > 0x10FFFF) code_point = 0xFFFD;
+    if (code_point < 0x80) {
+        out[0] = (char)code_point;
+        return 1;
+    }
+    size_t size = code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
+    for (size_t i = size - 1; i > 0; i--, code_point >>= 6)
+        out[i] = (char)(0x80 | (code_point & 0x3F));
+    out[0] = (char)((0xF00u >> size & 0xFF) | code_point);
+    return size;
+}
+
+static bool is_within(const struct range *ranges, size_t count, uint32_t code_point)
+{
+    size_t low = 0;
+    while (low < count) {
+        size_t middle = low + (count - low) / 2;
+        if (code_point > ranges[middle].last)
+            low = middle + 1;
+        else if (code_point < ranges[middle].first)
+            count = middle;
+        else
+            return true;
+    }
+    return false;
+}
+
+bool lp__utf8_is_unsafe(uint32_t code_point)
+{
+    static const struct range unsafe[] = {
+        {0x0000, 0x001F},   {0x007F, 0x009F}, {0x00AD, 0x00AD},   /* controls, soft hyphen */
+        {0x034F, 0x034F},   {0x061C, 0x061C}, {0x115F, 0x1160},   /* joiner, bidi mark, empty jamo */
+        {0x17B4, 0x17B5},   {0x180B, 0x180F}, {0x200B, 0x200F},   /* zero-width, bidi marks */
+        {0x2028, 0x202E},   {0x2060, 0x206F}, {0x3164, 0x3164},   /* separators, bidi, invisible operators */
+        {0xD800, 0xDFFF},   {0xFDD0, 0xFDEF}, {0xFEFF, 0xFEFF},   /* surrogates, noncharacters, BOM */
+        {0xFFA0, 0xFFA0},   {0xFFF0, 0xFFFB}, {0x1D173, 0x1D17A}, /* fillers, annotations, musical controls */
+        {0xE0000, 0xE0FFF},                                       /* tags */
+    };
+    if ((code_point & 0xFFFE) == 0xFFFE || code_point > 0x10FFFF) return true;
+    return is_within(unsafe, sizeof unsafe / sizeof *unsafe, code_point);
+}
+
+/* Characters that take no column of their own: combining marks and invisible formats, by block. */
+static const struct range zero_width[] = {
+    {0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD},   {0x05BF, 0x05BF}, {0x05C1, 0x05C2}, {0x05C4, 0x05C5},
+    {0x0610, 0x061A}, {0x064B, 0x065F}, {0x0670, 0x0670},   {0x06D6, 0x06DC}, {0x06DF, 0x06E4}, {0x06E7, 0x06E8},
+    {0x06EA, 0x06ED}, {0x0711, 0x0711}, {0x0730, 0x074A},   {0x0816, 0x0819}, {0x08D3, 0x0902}, {0x093C, 0x093C},
+    {0x0941, 0x0948}, {0x094D, 0x094D}, {0x0951, 0x0957},   {0x0E31, 0x0E31}, {0x0E34, 0x0E3A}, {0x0E47, 0x0E4E},
+    {0x0EB1, 0x0EB1}, {0x0EB4, 0x0EBC}, {0x0EC8, 0x0ECD},   {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x200B, 0x200F},
+    {0x202A, 0x202E}, {0x2060, 0x206F}, {0x20D0, 0x20F0},   {0x302A, 0x302D}, {0x3099, 0x309A}, {0xFE00, 0xFE0F},
+    {0xFE20, 0xFE2F}, {0xFEFF, 0xFEFF}, {0xE0100, 0xE01EF},
+};
+
+/* East Asian wide and full-width characters, and the emoji that terminals draw two columns wide. */
+static const struct range wide[] = {
+    {0x1100, 0x115F},   {0x231A, 0x231B},   {0x2329, 0x232A},   {0x23E9, 0x23EC},   {0x23F0, 0x23F0},
+    {0x23F3, 0x23F3},   {0x25FD, 0x25FE},   {0x2614, 0x2615},   {0x2648, 0x2653},   {0x267F, 0x267F},
+    {0x2693, 0x2693},   {0x26A1, 0x26A1},   {0x26AA, 0x26AB},   {0x26BD, 0x26BE},   {0x26C4, 0x26C5},
+    {0x26CE, 0x26CE},   {0x26D4, 0x26D4},   {0x26EA, 0x26EA},   {0x26F2, 0x26F3},   {0x26F5, 0x26F5},
+    {0x26FA, 0x26FA},   {0x26FD, 0x26FD},   {0x2705, 0x2705},   {0x270A, 0x270B},   {0x2728, 0x2728},
+    {0x274C, 0x274C},   {0x274E, 0x274E},   {0x2753, 0x2755},   {0x2757, 0x2757},   {0x2795, 0x2797},
+    {0x27B0, 0x27B0},   {0x27BF, 0x27BF},   {0x2B1B, 0x2B1C},   {0x2B50, 0x2B50},   {0x2B55, 0x2B55},
+    {0x2E80, 0x303E},   {0x3041, 0x3247},   {0x3250, 0x4DBF},   {0x4E00, 0xA4C6},   {0xA960, 0xA97C},
+    {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE10, 0xFE19},   {0xFE30, 0xFE6B},   {0xFF01, 0xFF60},
+    {0xFFE0, 0xFFE6},   {0x16FE0, 0x18CFF}, {0x1B000, 0x1B2FF}, {0x1F004, 0x1F004}, {0x1F0CF, 0x1F0CF},
+    {0x1F18E, 0x1F18E}, {0x1F191, 0x1F19A}, {0x1F200, 0x1F320}, {0x1F32D, 0x1F335}, {0x1F337, 0x1F37C},
+    {0x1F37E, 0x1F393}, {0x1F3A0, 0x1F3CA}, {0x1F3CF, 0x1F3D3}, {0x1F3E0, 0x1F3F0}, {0x1F3F4, 0x1F3F4},
+    {0x1F3F8, 0x1F43E}, {0x1F440, 0x1F440}, {0x1F442, 0x1F4FC}, {0x1F4FF, 0x1F53D}, {0x1F54B, 0x1F54E},
+    {0x1F550, 0x1F567}, {0x1F57A, 0x1F57A}, {0x1F595, 0x1F596}, {0x1F5A4, 0x1F5A4}, {0x1F5FB, 0x1F64F},
+    {0x1F680, 0x1F6C5}, {0x1F6CC, 0x1F6CC}, {0x1F6D0, 0x1F6D2}, {0x1F6D5, 0x1F6DF}, {0x1F6EB, 0x1F6EC},
+    {0x1F6F4, 0x1F6FC}, {0x1F7E0, 0x1F7EB}, {0x1F7F0, 0x1F7F0}, {0x1F90C, 0x1F93A}, {0x1F93C, 0x1F945},
+    {0x1F947, 0x1F9FF}, {0x1FA70, 0x1FAFF}, {0x20000, 0x2FFFD}, {0x30000, 0x3FFFD},
+};
+
+int lp__utf8_width(uint32_t code_point)
+{
+    if (code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0)) return 0;
+    if (code_point < 0x300) return 1;
+    if (is_within(zero_width, sizeof zero_width / sizeof *zero_width, code_point)) return 0;
+    return is_within(wide, sizeof wide / sizeof *wide, code_point) ? 2 : 1;
+}
