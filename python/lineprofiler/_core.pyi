@@ -1,0 +1,127 @@
+"""The C extension: everything that happens per entry, and the doors to the C core's report side.
+
+Types for mypy and readers.  The public API is in ``lineprofiler.accounting``; nothing here is promised to users.
+"""
+# SPDX-License-Identifier: MIT
+
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import Any, SupportsIndex, TypeVar, final, overload
+
+_T = TypeVar("_T")
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+version: str
+
+@final
+class phase:
+    """Context manager, async context manager and decorator in one; may be kept and entered again."""
+
+    name: str
+    def __new__(
+        cls,
+        name: str,
+        io: bool = False,
+        sync: bool = False,
+        sample: float = 1.0,
+        async_work: bool = False,
+    ) -> phase: ...
+    def __enter__(self) -> phase: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
+    async def __aenter__(self) -> phase: ...
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
+    def __call__(self, function: _F, /) -> _F: ...
+
+@final
+class Token:
+    """What ``begin`` returns.  An open token that dies ends its scope; the end is counted as left open."""
+
+    name: str
+
+def begin(name: str, /) -> Token: ...
+def end(token: Token, /) -> None: ...
+def count(name: str, n: SupportsIndex = 1, /) -> None: ...
+def iterate(name: str, iterable: Iterable[_T], /) -> Iterator[_T]: ...
+def current() -> tuple[str, ...]:
+    """Path of the innermost running scope of this thread in the installed recording; () when there is none."""
+
+@final
+class Recording:
+    """One recording of this process.  Closed by ``close`` or when the last reference dies."""
+
+    run_dir: str
+    role: str
+    attempt: str
+    path: str
+    is_open: bool
+    write_failures: int
+    def __new__(
+        cls,
+        run_dir: str,
+        role: str,
+        attempt: str | None = None,
+        *,
+        store: str = "auto",
+        measure_cpu: bool = True,
+        strict_names: bool = False,
+        thread_names: bool = False,
+        share: str | None = None,
+        max_paths: int = 0,
+        facts: dict[str, str] | None = None,
+    ) -> Recording: ...
+    @overload
+    def phase(self, name: str, io: bool = False, sync: bool = False, sample: float = 1.0, async_work: bool = False) -> phase: ...
+    @overload
+    def phase(self, name: Any, *args: Any, **kwargs: Any) -> phase: ...
+    def begin(self, name: str, /) -> Token: ...
+    def end(self, token: Token, /) -> None: ...
+    def count(self, name: str, n: SupportsIndex = 1, /) -> None: ...
+    def iterate(self, name: str, iterable: Iterable[_T], /) -> Iterator[_T]: ...
+    def current(self) -> tuple[str, ...]: ...
+    def install(self) -> None: ...
+    def uninstall(self) -> None: ...
+    def close(self) -> None: ...
+    def snapshot(self) -> None: ...
+    def fact(self, key: str, value: str, /) -> None: ...
+    def dump(self) -> bytes:
+        """This process's own tree so far, as the JSON of ``load_run``."""
+    def open_scopes(self) -> int: ...
+
+def installed() -> Recording | None: ...
+def load_run(
+    run_dir: str,
+    *,
+    attempt: str | None = None,
+    ranks: str | None = None,
+    roles: str | None = None,
+    hosts: str | None = None,
+    any_owner: bool = False,
+    read_only: bool = False,
+    process_trees: bool = True,
+) -> bytes:
+    """The merged run as JSON (``lp__render_run_json``).
+
+    Raises
+    ------
+    ProfileError
+        A subclass that fits the cause: see docs/errors.md.
+    """
+
+def report(run_dir: str, format: str = "text", *, attempt: str | None = None, width: int = 0) -> bytes:
+    """What ``lineprofiler report`` prints, without colour."""
+
+def cli(arguments: list[str], /) -> int:
+    """Runs the command line in this process and returns its exit status.  ``arguments`` without the program's name."""
+
+def clock_facts() -> dict[str, Any]:
+    """Clocks chosen, refused and their cost in ns, scope mechanism in use: for ``doctor``."""
+
+ProfileError: type[Exception]
+ProfileFormatError: type[Exception]
+ProfileStorageError: type[Exception]
+ProfileUsageError: type[Exception]
+ProfileVersionError: type[Exception]
