@@ -4,5 +4,5 @@
 
 int main(int argc, char **argv)
 {
-    return lp_cli_main(argc, argv);
+    return lp_cli_main(argc, (const char *const *)argv);
 }
