@@ -30,6 +30,14 @@ demo: .venv/.need-build ## record an MCTS over four processes, one of them kille
 	@tools/py-env $(DEV_PY)
 	@.venv/py$(DEV_PY)/bin/python examples/demo.py
 
+.PHONY: examples
+examples: .venv/.tools ## run the examples, and those of the docs
+	@tools/py-env $(DEV_PY)
+	$(call configure,build/prefix,-Dbuildtype=release -Dprefix=$(CURDIR)/build/prefix/usr -Dlibdir=lib)
+	$(call compile,build/prefix)
+	@$(MESON) install -C build/prefix --no-rebuild --quiet
+	@.venv/py$(DEV_PY)/bin/python tools/check-examples build/prefix/usr $(EXAMPLES)
+
 ##@ Test
 .PHONY: test unit py fault valgrind fuzz-smoke asan ubsan tsan matrix
 test: unit py ## C unit tests, then the Python tests on every supported interpreter found
@@ -75,11 +83,17 @@ matrix: .venv/.need-matrix ## Python 3.14 and 3.15 in a chroot, and the core for
 	@tools/matrix
 
 ##@ Keep it clean
-.PHONY: lint headers format cover accept
+.PHONY: lint headers symbols format cover accept
 lint: .venv/.lint headers ## layers, formatting, lengths, banned calls, ruff, mypy, clang-tidy, cppcheck, exported symbols
 	$(call configure,build/lint,)
 	$(call compile,build/lint)
 	@PATH="$(CURDIR)/$(TOOLS):$$PATH" tools/lint build/lint
+
+symbols: .venv/.tools
+	$(call configure,build/lint,)
+	$(call compile,build/lint)
+	@tools/py-env $(DEV_PY)
+	@tools/check-symbols --write build/lint/include/liblineprofiler.so build/py$(DEV_PY)/ext/_core*.so
 
 headers: .venv/.lint ## every header compiles alone as C11, the public ones as C++17 too
 	@tools/check-headers
@@ -115,6 +129,7 @@ install: .venv/.tools ## the native program, library, header and pkg-config file
 	$(call configure,build/install,-Dbuildtype=release -Dprefix=$(PREFIX))
 	$(call compile,build/install)
 	@$(MESON) install -C build/install --no-rebuild --quiet
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 
 clean: ## remove everything that was built or installed here
 	@rm -rf build dist .venv .mypy_cache .ruff_cache .pytest_cache
