@@ -23,33 +23,26 @@
 #include "base/map.h"
 #include "merge/run.h"
 
-enum lp_report_sort {
-    LP_SORT_SELF = 0,
-    LP_SORT_WALL,
-    LP_SORT_WAIT,
-    LP_SORT_ENTRIES,
-    LP_SORT_P99,
-    LP_SORT_COUNT
-};
-const char *lp__report_sort_name(enum lp_report_sort sort);               /* "self", … */
+enum lp_report_sort { LP_SORT_SELF = 0, LP_SORT_WALL, LP_SORT_WAIT, LP_SORT_ENTRIES, LP_SORT_P99, LP_SORT_COUNT };
+const char *lp__report_sort_name(enum lp_report_sort sort);              /* "self", … */
 bool lp__report_sort_parse(const char *text, enum lp_report_sort *sort); /* false: no such order */
 
 #define LP_REPORT_TOP_DEFAULT 6u
-#define LP_REPORT_TOP_ALL UINT32_MAX
+#define LP_REPORT_TOP_ALL     UINT32_MAX
 
 struct lp_report_options {
-    uint32_t top;             /* dominant phases shown per role; 0: LP_REPORT_TOP_DEFAULT; or LP_REPORT_TOP_ALL */
+    uint32_t top; /* dominant phases shown per role; 0: LP_REPORT_TOP_DEFAULT; or LP_REPORT_TOP_ALL */
     enum lp_report_sort sort;
-    const char *role;         /* only this role, or several separated by commas; NULL: all */
-    bool workers;             /* list every worker, with its phases if the run kept process trees */
-    double now_real_ns;       /* epoch, for "last seen … ago"; 0: not said */
+    const char *role;   /* only this role, or several separated by commas; NULL: all */
+    bool workers;       /* list every worker, with its phases if the run kept process trees */
+    double now_real_ns; /* epoch, for "last seen … ago"; 0: not said */
 };
 
 struct lp_report_counter {
     struct lp_text name;
-    int64_t total_high;   /* 128-bit two's complement, scaled like its phase */
+    int64_t total_high; /* 128-bit two's complement, scaled like its phase */
     uint64_t total_low;
-    double total;         /* the same, rounded */
+    double total; /* the same, rounded */
     uint64_t adds;
     int64_t min, max;
     double mean, p50, p95; /* of the amounts added */
@@ -62,25 +55,26 @@ struct lp_report_phase {
     uint32_t parent; /* index in the tree; the root is its own parent */
     uint32_t depth;
     struct lp_text name;
-    uint32_t flags;       /* enum lp_node_flags */
+    uint32_t flags; /* enum lp_node_flags */
     uint32_t processes;
-    uint64_t entries;     /* finished, skipped ones included; exact unless an ancestor was sampled */
-    uint64_t measured;    /* finished entries that were really timed */
-    uint64_t open;        /* entries open at the end, or now */
-    uint64_t skipped;     /* left out by sample= */
-    uint64_t unmeasured;  /* timed entries without CPU and suspended time */
+    uint64_t entries;    /* finished, skipped ones included; exact unless an ancestor was sampled */
+    uint64_t measured;   /* finished entries that were really timed */
+    uint64_t open;       /* entries open at the end, or now */
+    uint64_t skipped;    /* left out by sample= */
+    uint64_t unmeasured; /* timed entries without CPU and suspended time */
     uint64_t async_entries;
-    double scale;         /* times are measured times `scale`; 1 when nothing was skipped here or above */
+    double scale;           /* times are measured times `scale`; 1 when nothing was skipped here or above */
     bool entries_estimated; /* an ancestor was sampled */
-    bool self_estimated;    /* a sampled phase stands somewhere below: self is what the estimate leaves */
+    bool self_estimated;    /* a child was sampled: self is what the estimate of it leaves */
+    bool untimed;           /* every entry was skipped: its times are not known, though they read 0 */
     double wall_ns, active_ns, suspended_ns;
-    double open_ns;       /* of it, the time of open entries so far */
-    double self_ns;       /* >= 0 */
-    double cpu_ns;        /* of finished entries; NaN not measured */
-    double wait_ns;       /* of finished entries, >= 0; NaN not measured */
-    double wait_share;    /* of the active time of finished entries, 0…1; NaN not measured */
+    double open_ns;    /* of it, the time of open entries so far */
+    double self_ns;    /* >= 0 */
+    double cpu_ns;     /* of finished entries; NaN not measured */
+    double wait_ns;    /* of finished entries, >= 0; NaN not measured */
+    double wait_share; /* of the active time of finished entries, 0…1; NaN not measured */
     double min_ns, max_ns, mean_ns, p50_ns, p95_ns, p99_ns, stddev_ns; /* wall of one finished entry; NaN when none */
-    struct lp_report_counter *counters; /* by name */
+    struct lp_report_counter *counters;                                /* by name */
     size_t counter_count;
 };
 
@@ -93,18 +87,18 @@ struct lp_report_tree {
 
 /* The first level at which the time divides. */
 struct lp_report_share {
-    uint32_t phase;  /* index in the role's tree */
-    double ns;       /* active */
-    double share;    /* of the base, 0…1 */
+    uint32_t phase; /* index in the role's tree */
+    double ns;      /* active */
+    double share;   /* of the base, 0…1 */
 };
 struct lp_report_breakdown {
-    uint32_t parent; /* the phase that divides; 0: the root */
+    uint32_t parent;              /* the phase that divides; 0: the root */
     struct lp_report_share *rows; /* largest first */
     size_t count;
     double base_ns;  /* siblings + self of the parent: what the percentages are of */
     double other_ns; /* self of the parent */
     double other_share;
-    bool has_other;  /* worth a row: more than 0.1 % */
+    bool has_other; /* worth a row: more than 0.1 % */
 };
 
 /* The repeating phase: the shallowest one with at least 30 entries (or, if there is none, more than two per process)
@@ -116,9 +110,9 @@ struct lp_report_iterations {
 
 struct lp_report_worker {
     const struct lp_run_process *process;
-    uint32_t role;         /* index in report->roles */
-    double ratio;          /* its phase time to the median worker's of the role; NaN when that is 0 */
-    double span_ns;        /* first start to last write; NaN when the clock is unusable */
+    uint32_t role;               /* index in report->roles */
+    double ratio;                /* its phase time to the median worker's of the role; NaN when that is 0 */
+    double span_ns;              /* first start to last write; NaN when the clock is unusable */
     struct lp_report_tree *tree; /* its own phases with options.workers and a run that kept trees, else NULL */
 };
 
@@ -164,7 +158,7 @@ struct lp_report_role {
     double outside_share;   /* of elapsed */
     bool outside_estimated; /* a depth-1 phase was sampled */
     struct lp_report_tree tree;
-    size_t shown;           /* of tree.order, as DOMINANT PHASES */
+    size_t shown; /* of tree.order, as DOMINANT PHASES */
     struct lp_report_breakdown breakdown;
     struct lp_report_iterations iterations;
     struct lp_report_spread spread;
@@ -173,7 +167,7 @@ struct lp_report_role {
 
 /* Processes that used the same pair of clocks. */
 struct lp_report_clock {
-    uint32_t wall, cpu;     /* enum lp_wall_clock, enum lp_cpu_clock */
+    uint32_t wall, cpu; /* enum lp_wall_clock, enum lp_cpu_clock */
     uint32_t processes;
     double wall_cost_ns, cpu_cost_ns, entry_cost_ns; /* the largest measured; NaN not measured */
 };
@@ -182,25 +176,25 @@ struct lp_report_clock {
 
 struct lp_report_header {
     const char *directory;
-    const char *attempt;        /* the one shown; "all" when several are; "" when there is none */
-    double span_ns;             /* first start to last write of any worker; NaN unusable clock */
-    bool span_across_hosts;     /* from wall clocks of several hosts */
-    double longest_ns;          /* of one worker */
+    const char *attempt;    /* the one shown; "all" when several are; "" when there is none */
+    double span_ns;         /* first start to last write of any worker; NaN unusable clock */
+    bool span_across_hosts; /* from wall clocks of several hosts */
+    double longest_ns;      /* of one worker */
     double started_real_ns, ended_real_ns;
     size_t processes;
     uint32_t verdicts[LP_REPORT_VERDICTS]; /* by enum lp_verdict */
-    const char **hosts;         /* distinct, in order of appearance */
+    const char **hosts;                    /* distinct, in order of appearance */
     size_t host_count;
-    double imbalance;           /* over all processes */
-    int64_t world_size;         /* -1 unknown */
+    double imbalance;               /* over all processes */
+    int64_t world_size;             /* -1 unknown */
     struct lp_report_clock *clocks; /* most processes first */
     size_t clock_count;
-    uint64_t entries;           /* finished and timed, all roles */
+    uint64_t entries; /* finished and timed, all roles */
     uint64_t threads;
-    double elapsed_ns;          /* of all threads */
-    double cost_ns;             /* entries times measured cost per entry; NaN when no process measured it */
-    double cost_share;          /* of elapsed_ns of those that did */
-    size_t cost_processes;      /* that measured it */
+    double elapsed_ns;     /* of all threads */
+    double cost_ns;        /* entries times measured cost per entry; NaN when no process measured it */
+    double cost_share;     /* of elapsed_ns of those that did */
+    size_t cost_processes; /* that measured it */
     size_t shown_attempts;
 };
 
@@ -218,15 +212,17 @@ struct lp_report {
 };
 
 /* Builds the report.  LP_ERR_USAGE when options->role names a role that is not there (detail lists those that are);
- * LP_ERR_NO_MEMORY.  `options` may be NULL for the defaults.  On success the caller releases with lp__report_free, before the run. */
+ * LP_ERR_NO_MEMORY.  `options` may be NULL for the defaults.  On success the caller releases with lp__report_free,
+ * before the run. */
 LP_WARN_UNUSED int lp__report_build(const struct lp_run *run, const struct lp_report_options *options,
                                     struct lp_report **out, struct lp_error *err);
 void lp__report_free(struct lp_report *report); /* NULL is fine */
 
 /* "clean", "running", "stale", "killed", "ended without closing", "nothing recorded". */
 const char *lp__verdict_words(enum lp_verdict verdict);
-const char *lp__verdict_name(enum lp_verdict verdict); /* "finished", "running", "stale", "killed", "ended", "nothing" */
-const char *lp__drop_name(enum lp_drop drop);          /* "end_without_begin", …; NULL for unused numbers */
+const char *lp__verdict_name(
+    enum lp_verdict verdict);                 /* "finished", "running", "stale", "killed", "ended", "nothing" */
+const char *lp__drop_name(enum lp_drop drop); /* "end_without_begin", …; NULL for unused numbers */
 /* A worker by name, "rank 3 node1:4711" or "node1:4711", raw bytes, into `out`. */
 char *lp__worker_name(char *out, size_t cap, const struct lp_run_process *process);
 

@@ -15,7 +15,7 @@
 #include "merge/run.h"
 
 #define LP_TEXT_WIDTH_DEFAULT 80u
-#define LP_TEXT_WIDTH_MIN 60u
+#define LP_TEXT_WIDTH_MIN     60u
 
 struct lp_text_options {
     unsigned width; /* columns; 0: LP_TEXT_WIDTH_DEFAULT, less than LP_TEXT_WIDTH_MIN: that */
