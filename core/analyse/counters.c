@@ -7,9 +7,14 @@
 
 #include "base/fmt.h"
 
+/* By magnitude: the halves of a small negative number are both huge and would cancel to nothing as doubles. */
 static double wide_to_double(int64_t high, uint64_t low)
 {
-    return (double)high * 0x1p64 + (double)low;
+    uint64_t top = (uint64_t)high;
+    if (high >= 0) return (double)top * 0x1p64 + (double)low;
+    low = ~low + 1;
+    top = ~top + (low == 0);
+    return -((double)top * 0x1p64 + (double)low);
 }
 
 static void fill_total(const struct lp_run_counter *from, double scale, struct lp_report_counter *out)
