@@ -40,7 +40,7 @@ static double amount_quantile(const struct lp_run_counter *from, double q)
     double rank = q * (below + above);
     double value = (double)from->min;
     if (!from->adds) return LP_NAN;
-    if (rank < below)
+    if (below > 0 && rank <= below)
         value = -lp__hist_quantile(from->hist_negative, 1 - rank / below);
     else if (above > 0)
         value = lp__hist_quantile(from->hist, (rank - below) / above);
