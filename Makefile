@@ -79,7 +79,7 @@ tsan: .venv/.tools ## thread sanitizer: C unit tests
 	$(call compile,build/tsan)
 	$(call meson_test,build/tsan,-t 6 --wrapper 'tools/no-aslr')
 
-matrix: .venv/.need-matrix ## Python 3.14 and 3.15 in a chroot, and the core for arm64 under qemu
+matrix: .venv/.tools .venv/.need-matrix ## Python 3.14 and 3.15 in a chroot, and the core for arm64 under qemu
 	@tools/matrix
 
 ##@ Keep it clean
