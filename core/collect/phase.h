@@ -12,6 +12,13 @@
 #include "collect/thread.h"
 #include "collect/tree.h"
 
+/* sample=: a jittered stride.  `stride` is entries per recorded one in 1/65,536; true when this entry is to be
+ * recorded, otherwise the caller begins a skipped scope. */
+bool lp__sample_take(struct lp_thread *thread, struct lp_tree_node *node, uint64_t stride);
+/* Puts a scope on the stack below which nothing is recorded; no clock is read.  `node` is counted as skipped (NULL: it
+ * lies below one that was). */
+struct lp_scope *lp__begin_skipped(struct lp_thread *thread, struct lp_tree_node *node, struct lp_owner *owner);
+
 static inline void lp__read_clocks(struct lp_thread *thread, uint64_t *now, struct lp_cpu_time *cpu)
 {
     *now = lp__ticks();
@@ -20,7 +27,8 @@ static inline void lp__read_clocks(struct lp_thread *thread, uint64_t *now, stru
 
 /* Begins an entry of `name` on this thread, in a frame that cannot be suspended (owner NULL) or can.  NULL: nothing is
  * recorded.  `flags`: LP_SCOPE_LOOSE, LP_SCOPE_ASYNC. */
-static inline struct lp_scope *lp__begin(struct lp_thread *thread, lp_name_id name, struct lp_owner *owner, uint32_t flags)
+static inline struct lp_scope *lp__begin(struct lp_thread *thread, lp_name_id name, struct lp_owner *owner,
+                                         uint32_t flags)
 {
     uint64_t now;
     struct lp_cpu_time cpu;
@@ -29,6 +37,8 @@ static inline struct lp_scope *lp__begin(struct lp_thread *thread, lp_name_id na
         lp__read_clocks(thread, &now, &cpu);
         lp__scope_reap(thread, now, cpu);
     }
+    if (__builtin_expect((thread->top->flags & LP_SCOPE_SKIPPED) != 0, 0))
+        return lp__begin_skipped(thread, NULL, owner);
     node = lp__tree_child(thread, thread->top->node, name);
     lp__read_clocks(thread, &now, &cpu);
     return lp__scope_begin(thread, node, owner, flags, now, cpu);
@@ -43,14 +53,14 @@ static inline void lp__end(struct lp_thread *thread, struct lp_scope *scope)
     lp__scope_end(thread, scope, now, cpu);
 }
 
+/* The same for a handle that may be stale: ended before (counted), inherited over a fork (ignored and counted), of
+ * another thread.  Returns false when it was not open. */
+bool lp__end_handle(struct lp_recording *recording, struct lp_scope *scope, uint64_t serial);
+
 static inline void lp__count(struct lp_thread *thread, lp_name_id name, int64_t n)
 {
+    if (__builtin_expect((thread->top->flags & LP_SCOPE_SKIPPED) != 0, 0)) return;
     lp__count_at(thread, thread->top->node, name, n);
 }
-
-/* A jittered stride for sample=: true when this entry is to be recorded; otherwise the caller begins a skipped scope. */
-bool lp__sample_take(struct lp_thread *thread, struct lp_tree_node *node, double sample);
-/* Puts a scope on the stack below which nothing is recorded; no clock is read. */
-struct lp_scope *lp__begin_skipped(struct lp_thread *thread, struct lp_tree_node *node);
 
 #endif

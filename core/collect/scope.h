@@ -40,50 +40,54 @@ enum lp_scope_state {
 };
 
 enum lp_scope_flags {
-    LP_SCOPE_LOOSE = 1u << 0,   /* begun by a call, not by a `with` statement: may outlive its frame */
-    LP_SCOPE_SKIPPED = 1u << 1, /* left out by sample=, or below one that is: nothing is recorded */
+    LP_SCOPE_LOOSE = 1u << 0,      /* begun by a call, not by a `with` statement: may outlive its frame */
+    LP_SCOPE_SKIPPED = 1u << 1,    /* left out by sample=, or below one that is: nothing is recorded */
     LP_SCOPE_UNMEASURED = 1u << 2, /* its CPU and suspended time are not known */
-    LP_SCOPE_ASYNC = 1u << 3,   /* submission time */
-    LP_SCOPE_ROOT = 1u << 4     /* the thread's sentinel at the bottom of the stack */
+    LP_SCOPE_ASYNC = 1u << 3,      /* submission time */
+    LP_SCOPE_ROOT = 1u << 4        /* the thread's sentinel at the bottom of the stack */
 };
 
 struct lp_scope {
     struct lp_tree_node *node;
     struct lp_scope *below;
-    struct lp_owner *owner;      /* NULL: plain */
-    struct lp_thread *thread;    /* whose stack it is on, or was on before it was suspended */
-    uint64_t start;              /* ticks */
+    struct lp_owner *owner;   /* NULL: plain */
+    struct lp_thread *thread; /* whose stack it is on, or was on before it was suspended */
+    uint64_t start;           /* ticks */
     struct lp_cpu_time start_cpu;
-    uint64_t start_suspended;    /* owner's totals at the start */
+    uint64_t start_suspended; /* owner's totals at the start */
     struct lp_cpu_time start_gap;
-    uint64_t charged;            /* own active ticks already charged to the scope below */
-    uint64_t serial;             /* of this entry; 0 when idle.  A handle {scope, serial} tells a stale one */
-    uint32_t generation;         /* of the process: differs in the child of a fork */
-    uint16_t flags;              /* enum lp_scope_flags */
-    uint8_t state;               /* enum lp_scope_state; written by other threads only RUNNING -> ENDING */
-    void *opener;                /* the host's: frame that opened it (kept objects) */
-    struct lp_scope *next_mark;  /* list of scopes ended by other threads */
+    uint64_t charged; /* own active ticks already charged to the scope below */
+    uint64_t serial;  /* of this entry: counts up each time the scope is used, so a handle {scope, serial} tells a stale
+                         one */
+    uint32_t generation;        /* of the process: differs in the child of a fork */
+    uint16_t flags;             /* enum lp_scope_flags */
+    uint8_t state;              /* enum lp_scope_state; written by other threads only RUNNING -> ENDING */
+    void *opener;               /* the host's: frame that opened it (kept objects) */
+    struct lp_scope *next_mark; /* list of scopes ended by other threads */
     uint64_t mark_time;
 };
 
 /* A frame that can be suspended and has open scopes.  Made with the first, freed with the last. */
 struct lp_owner {
-    uintptr_t key;               /* the frame's address; unique while the frame lives */
-    void *kind;                  /* the host's: the frame's code object; tells a reused address */
+    uintptr_t key; /* the frame's address; unique while the frame lives */
+    void *kind;    /* the host's: the frame's code object; tells a reused address */
     struct lp_recording *recording;
-    struct lp_thread *thread;    /* that runs it or last did */
-    uint32_t scopes;             /* open scopes that belong to it; never 0 */
+    struct lp_thread *thread; /* that runs it or last did */
+    uint32_t scopes;          /* open scopes that belong to it; never 0 */
     bool suspended;
-    bool measured;               /* false once a suspension was only inferred */
-    uint64_t suspended_at;       /* ticks */
+    bool measured;         /* false once a suspension was only inferred */
+    uint64_t suspended_at; /* ticks */
     struct lp_cpu_time suspended_cpu;
-    uint64_t suspended_total;    /* ticks, finished suspensions */
-    struct lp_cpu_time gap_total;/* thread CPU that passed while suspended, finished suspensions */
-    struct lp_scope *chain;      /* while suspended: topmost scope first, linked by `below` */
-    uintptr_t by_throw;          /* the host's: inner frame that a throw entered directly; 0 none */
-    struct lp_owner *outer;      /* the host's: owner it delegated from at its last suspension, verified */
+    uint64_t suspended_total;     /* ticks, finished suspensions */
+    struct lp_cpu_time gap_total; /* thread CPU that passed while suspended, finished suspensions */
+    struct lp_scope *chain;       /* while suspended: topmost scope first, linked by `below` */
+    uintptr_t by_throw;           /* the host's: inner frame that a throw entered directly; 0 none */
+    struct lp_owner *outer;       /* the host's: owner it delegated from at its last suspension, verified */
     uint64_t outer_serial;
-    uint64_t serial;             /* of this owner, never reused */
+    uint64_t serial;                  /* of this owner, never reused */
+    void *host;                       /* the host's; NULL at first */
+    bool inferred;                    /* the host's: nobody reports when this frame stops and goes on */
+    struct lp_owner *previous, *next; /* all of the recording */
 };
 
 /* -- scopes on a stack ------------------------------------------------------------------------------------------- */
@@ -123,6 +127,10 @@ void lp__owner_finished(struct lp_owner *owner, struct lp_thread *thread, uint64
 
 /* The frame vanished (its address was reused): its scopes lose their owner and their place, and still can be ended. */
 void lp__owner_detach(struct lp_owner *owner, struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu);
+
+/* Called with each owner just before it is freed, so that a host can count its own; NULL: nobody.  May not make or
+ * free owners.  Set while no recording is open. */
+extern void (*lp__owner_freed)(struct lp_owner *owner);
 
 /* Calls `visit` for every owner of the recording; `visit` may not make or free owners. */
 void lp__owner_each(struct lp_recording *recording, void (*visit)(struct lp_owner *owner, void *arg), void *arg);

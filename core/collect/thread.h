@@ -31,26 +31,31 @@ struct lp_segment_cursor {
     uint64_t next_bytes;               /* size of the next segment to ask for */
 };
 
+/* Where the store's bytes begin: references are offsets from here. */
+struct lp_recording_map {
+    uint8_t *base;
+};
+
 struct lp_thread {
-    struct lp_recording *recording; /* NULL: free, or wiped by a fork */
-    struct lp_scope *top;           /* never NULL while attached: the sentinel `root_scope` at the bottom */
+    _Atomic(struct lp_recording *) recording; /* NULL: free, wiped by a fork, or sent the slow way once */
+    struct lp_recording *home;                /* the recording it belongs to, whatever `recording` says */
+    struct lp_recording_map map;
+    struct lp_scope *top; /* never NULL while attached: the sentinel `root_scope` at the bottom */
     struct lp_scope *free_scopes;
     struct lp_thread_record *record;
     struct lp_cpu_state cpu;
     _Atomic(struct lp_scope *) marks; /* scopes of this stack that other threads have ended */
     struct lp_scope root_scope;
-    struct lp_tree_node *root;      /* path () */
-    struct lp_tree_node *base;      /* root, or the node that stands for this thread's name */
+    struct lp_tree_node *root; /* path () */
+    struct lp_tree_node *base; /* root, or the node that stands for this thread's name */
     struct lp_child_table children;
     struct lp_segment_cursor nodes, hists, counters;
-    uint64_t next_serial;
-    uint32_t index;
-    uint32_t generation;
-    uint64_t random;                /* xorshift state for sample= */
+    uint64_t random;                  /* xorshift state for sample= */
+    uint32_t generation;              /* of the process when it was attached */
     struct lp_thread *next_of_thread; /* this OS thread's states in other recordings */
-    struct lp_thread *next_free;    /* recording's list of states without a tenant */
-    struct lp_thread *next;         /* recording's list of all states */
-    void *host;                     /* the host's own per-thread data; NULL at first */
+    struct lp_thread *next_free;      /* recording's list of states without a tenant */
+    struct lp_thread *next;           /* recording's list of all states */
+    void *host;                       /* the host's own per-thread data; NULL at first */
 };
 
 /* The calling thread's most recently used state; NULL before the first. */
@@ -62,7 +67,9 @@ struct lp_thread *lp__thread_slow(struct lp_recording *recording);
 static inline struct lp_thread *lp__thread_of(struct lp_recording *recording)
 {
     struct lp_thread *thread = lp__tls_thread;
-    if (__builtin_expect(thread != NULL && thread->recording == recording, 1)) return thread;
+    if (__builtin_expect(thread != NULL, 1) &&
+        __builtin_expect(atomic_load_explicit(&thread->recording, memory_order_relaxed) == recording, 1))
+        return thread;
     return lp__thread_slow(recording);
 }
 

@@ -5,24 +5,31 @@
 
 #include <stdint.h>
 
+#include "base/hist.h"
 #include "collect/thread.h"
 #include "store/layout.h"
 
 typedef uint32_t lp_name_id; /* of a registered name, from 1; process-wide; 0 is none */
 
+/* A counter of a node, found by name without a lock. */
+struct lp_counter_link {
+    lp_name_id name;
+    struct lp_counter_record *record;
+    struct lp_counter_link *next;
+};
+
 struct lp_tree_node {
     struct lp_node_record *record; /* where it is booked.  Dropped entries book nothing: see `dropped` */
     struct lp_tree_node *last_child;
-    struct lp_tree_node *parent;   /* NULL for the root */
+    struct lp_tree_node *parent; /* NULL for the root */
     lp_name_id name;
     uint32_t depth;
-    uint64_t path;                 /* hash of the names from the root: equal in every thread */
-    uint32_t flags;                /* enum lp_node_flags */
-    bool dropped;                  /* no space: entries are counted as dropped, their time stays in the parent's self */
-    struct lp_counter_record *last_counter;
-    lp_name_id last_counter_name;
-    struct lp_tree_node *next;     /* recording's list of all nodes, to free them */
-    uint64_t stride_left;          /* sample=: entries until the next one that is recorded */
+    uint64_t path;  /* hash of the names from the root: equal in every thread */
+    uint32_t flags; /* enum lp_node_flags */
+    bool dropped;   /* no space: entries are counted as dropped, their time stays in the parent's self */
+    struct lp_counter_link *counters; /* the one used last first */
+    struct lp_tree_node *next;        /* recording's list of all nodes, to free them */
+    uint64_t stride_left;             /* sample=: entries until the next one that is recorded */
 };
 
 /* Child of `parent` named `name`, found by hash or made.  Past the ceiling on paths: the parent's "(folded)" child;
@@ -39,6 +46,19 @@ static inline struct lp_tree_node *lp__tree_child(struct lp_thread *thread, stru
 
 /* The node of the same path in `thread`'s tree. */
 struct lp_tree_node *lp__tree_translate(struct lp_thread *thread, const struct lp_tree_node *node);
+
+/* Adds to a histogram of the store whose block is there already; false: the slow way makes it or carries over. */
+static inline bool lp__hist_add_in_place(uint8_t *base, struct lp_hist_record *hist, uint64_t value)
+{
+    unsigned slot = lp__hist_slot(value);
+    lp_ref ref = hist->slot[slot];
+    uint32_t *count;
+    if (__builtin_expect(ref == 0, 0)) return false;
+    count = &((struct lp_hist_block *)(void *)(base + (uint64_t)ref * 8))->count[lp__hist_sub(value, slot)];
+    if (__builtin_expect(*count == UINT32_MAX, 0)) return false;
+    ++*count;
+    return true;
+}
 
 /* Adds a value to a histogram record of the store, allocating its block when first needed. */
 void lp__store_hist_add(struct lp_thread *thread, struct lp_hist_record *hist, uint64_t value, uint64_t times);

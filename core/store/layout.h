@@ -32,9 +32,9 @@
 #include <assert.h>
 #include <stdint.h>
 
-#define LP_FILE_MAGIC "lpstore\n"
+#define LP_FILE_MAGIC   "lpstore\n"
 #define LP_FILE_VERSION 1u
-#define LP_FILE_SUFFIX ".lpw" /* <run>/workers/<host>/<attempt>.<pid>.<8 hex>.lpw */
+#define LP_FILE_SUFFIX  ".lpw" /* <run>/workers/<host>/<attempt>.<pid>.<8 hex>.lpw */
 
 #define LP_SEGMENT_MAGIC 0x4753504Cu /* "LPSG" */
 #define LP_SEGMENT_ALIGN 1024u
@@ -44,8 +44,8 @@ typedef uint32_t lp_ref; /* file offset / 8 */
 /* Ceilings.  A reader refuses more, a writer never makes more. */
 #define LP_MAX_FILE_BYTES ((uint64_t)1 << 30)
 #define LP_MAX_NAME_BYTES (1u << 20)
-#define LP_MAX_DEPTH 4096u        /* of the merged tree; deeper nodes are charged to "(folded)" */
-#define LP_MAX_SEGMENTS (1u << 20)
+#define LP_MAX_DEPTH      4096u /* of the merged tree; deeper nodes are charged to "(folded)" */
+#define LP_MAX_SEGMENTS   (1u << 20)
 
 enum lp_store_state {
     LP_STATE_NOTHING = 0, /* no magic yet */
@@ -77,18 +77,18 @@ struct lp_file_header {
     uint32_t place;            /*  88  enum lp_store_place */
     uint32_t copy_interval_ms; /*  92  0 when mapped in the run directory */
     /* live words, not under the checksum */
-    uint64_t file_bytes;       /*  96  allocated so far */
-    uint64_t tiled_bytes;      /* 104  end of the last segment */
-    uint32_t state;            /* 112  enum lp_store_state */
-    uint32_t reserved;         /* 116 */
-    uint64_t heartbeat_ticks;  /* 120  background thread, each second */
-    uint64_t heartbeat_mono_ns;/* 128 */
-    uint64_t heartbeat_real_ns;/* 136 */
-    uint64_t closed_ticks;     /* 144  0 while running */
-    uint64_t own_cpu_ns;       /* 152  CPU the background thread used */
-    uint64_t write_failures;   /* 160  growth, copies: refused by the system */
-    uint64_t grow_errno;       /* 168  why the last one was refused */
-    uint64_t pad[42];          /* 176 */
+    uint64_t file_bytes;        /*  96  allocated so far */
+    uint64_t tiled_bytes;       /* 104  end of the last segment */
+    uint32_t state;             /* 112  enum lp_store_state */
+    uint32_t reserved;          /* 116 */
+    uint64_t heartbeat_ticks;   /* 120  background thread, each second */
+    uint64_t heartbeat_mono_ns; /* 128 */
+    uint64_t heartbeat_real_ns; /* 136 */
+    uint64_t closed_ticks;      /* 144  0 while running */
+    uint64_t own_cpu_ns;        /* 152  CPU the background thread used */
+    uint64_t write_failures;    /* 160  growth, copies: refused by the system */
+    uint64_t grow_errno;        /* 168  why the last one was refused */
+    uint64_t pad[42];           /* 176 */
 };
 static_assert(sizeof(struct lp_file_header) == 512, "the header is one 512-byte sector");
 #define LP_FILE_CHECKED_END 96
@@ -170,20 +170,20 @@ enum lp_drop {
 
 /* LP_SEGMENT_THREADS: one per thread state.  A finished thread's state goes to the next new thread. */
 struct lp_thread_record {
-    uint32_t index;          /*  0  from 0 */
-    uint32_t tid;            /*  4  of the present tenant */
+    uint32_t index; /*  0  from 0 */
+    uint32_t tid;   /*  4  of the present tenant */
     uint32_t flags;
-    lp_ref root;             /* 12  its root node */
-    uint64_t sequence;       /* 16  odd while an entry is being booked */
-    uint64_t attached_ticks; /* 24  the present tenant's start, 0 when it has gone */
-    uint64_t last_ticks;     /* 32  last record of any kind */
-    uint64_t elapsed;        /* 40  of the tenants that have gone */
-    uint64_t tenants;        /* 48 */
-    lp_ref name;             /* 56  thread name of the present tenant, 0 unknown */
-    uint32_t reserved;       /* 60 */
+    lp_ref root;                   /* 12  its root node */
+    uint64_t sequence;             /* 16  odd while an entry is being booked */
+    uint64_t attached_ticks;       /* 24  the present tenant's start, 0 when it has gone */
+    uint64_t last_ticks;           /* 32  last record of any kind */
+    uint64_t elapsed;              /* 40  of the tenants that have gone */
+    uint64_t tenants;              /* 48 */
+    lp_ref name;                   /* 56  thread name of the present tenant, 0 unknown */
+    uint32_t reserved;             /* 60 */
     uint64_t drops[LP_DROP_COUNT]; /* 64 */
-    uint64_t entries;        /* 192  reserved for later use */
-    uint64_t pad[7];         /* 200 */
+    uint64_t entries;              /* 192  reserved for later use */
+    uint64_t pad[7];               /* 200 */
 };
 static_assert(sizeof(struct lp_thread_record) == 256, "");
 
@@ -202,8 +202,8 @@ struct lp_hist_block {
 
 enum lp_node_flags {
     LP_NODE_ROOT = 1u << 0,
-    LP_NODE_THREAD = 1u << 1,  /* stands for a thread's name: wall is the sum of its children's */
-    LP_NODE_FOLDED = 1u << 2,  /* "(folded)": everything beyond the ceiling on paths */
+    LP_NODE_THREAD = 1u << 1, /* stands for a thread's name: wall is the sum of its children's */
+    LP_NODE_FOLDED = 1u << 2, /* "(folded)": everything beyond the ceiling on paths */
     LP_NODE_IO = 1u << 3,
     LP_NODE_SYNC = 1u << 4,
     LP_NODE_ASYNC = 1u << 5,
@@ -218,25 +218,25 @@ enum lp_node_flags {
  *   active = wall - suspended        self = active - inner        wait = active - cpu
  *   cpu    = cpu_ns + cpu_ticks / rate, signed */
 struct lp_node_record {
-    lp_ref parent;          /*   0  0 for a root */
-    lp_ref name;            /*   4  0 for a root */
-    uint32_t flags;         /*   8  enum lp_node_flags */
-    uint32_t thread;        /*  12  index of the thread record */
-    uint64_t begun;         /*  16 */
-    uint64_t calls;         /*  24 */
-    uint64_t start_sum;     /*  32  start times of the open entries, modulo 2^64 */
-    uint64_t wall;          /*  40 */
-    uint64_t suspended;     /*  48 */
-    uint64_t inner;         /*  56  charged by the scopes that ran on top of this one */
-    int64_t cpu_ns;         /*  64 */
-    int64_t cpu_ticks;      /*  72 */
-    uint64_t wall_min;      /*  80  valid when calls > 0 */
-    uint64_t wall_max;      /*  88 */
-    uint64_t unmeasured;    /*  96  finished entries whose CPU and suspended time are unknown */
-    uint64_t skipped;       /* 104  entries left out by sample=, not in begun or calls */
-    uint64_t async_entries; /* 112  finished entries marked as submission time */
-    lp_ref counters;        /* 120  first lp_counter_record */
-    uint32_t reserved;      /* 124 */
+    lp_ref parent;              /*   0  0 for a root */
+    lp_ref name;                /*   4  0 for a root */
+    uint32_t flags;             /*   8  enum lp_node_flags */
+    uint32_t thread;            /*  12  index of the thread record */
+    uint64_t begun;             /*  16 */
+    uint64_t calls;             /*  24 */
+    uint64_t start_sum;         /*  32  start times of the open entries, modulo 2^64 */
+    uint64_t wall;              /*  40 */
+    uint64_t suspended;         /*  48 */
+    uint64_t inner;             /*  56  charged by the scopes that ran on top of this one */
+    int64_t cpu_ns;             /*  64 */
+    int64_t cpu_ticks;          /*  72 */
+    uint64_t wall_min;          /*  80  valid when calls > 0 */
+    uint64_t wall_max;          /*  88 */
+    uint64_t unmeasured;        /*  96  finished entries whose CPU and suspended time are unknown */
+    uint64_t skipped;           /* 104  entries left out by sample=, not in begun or calls */
+    uint64_t async_entries;     /* 112  finished entries marked as submission time */
+    lp_ref counters;            /* 120  first lp_counter_record */
+    uint32_t reserved;          /* 124 */
     struct lp_hist_record hist; /* 128  of wall ticks */
 };
 static_assert(sizeof(struct lp_node_record) == 384, "");

@@ -1,0 +1,105 @@
+/* Counters: how much work an entry did.  On the innermost running scope's node, else on the root. */
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+
+#include "collect/internal.h"
+#include "collect/record.h"
+#include "collect/tree.h"
+
+/* 128-bit sum: the amount's sign goes into the high half, and the carry. */
+static void add_total(struct lp_counter_record *counter, int64_t n)
+{
+    bool carry = __builtin_add_overflow(counter->total_low, (uint64_t)n, &counter->total_low);
+    counter->total_high += (n < 0 ? -1 : 0) + (carry ? 1 : 0);
+}
+
+/* The histogram for amounts of this sign, made when first needed; NULL without space. */
+static struct lp_hist_record *hist_of(struct lp_thread *thread, struct lp_counter_record *counter, bool negative)
+{
+    struct lp_store *store = &thread->home->store;
+    lp_ref *ref = negative ? &counter->hist_negative : &counter->hist;
+    struct lp_hist_record *hist;
+    if (*ref) return lp__store_at(store, *ref);
+    hist = lp__store_hist_new(thread);
+    if (hist) *ref = lp__store_ref(store, hist);
+    return hist;
+}
+
+static void hist_amount(struct lp_thread *thread, struct lp_counter_record *counter, int64_t n, uint64_t times)
+{
+    struct lp_hist_record *hist = hist_of(thread, counter, n < 0);
+    uint64_t magnitude = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+    if (hist == NULL)
+        lp__drop(thread, LP_DROP_HIST_NO_SPACE);
+    else if (times != 1 || !lp__hist_add_in_place(thread->map.base, hist, magnitude))
+        lp__store_hist_add(thread, hist, magnitude, times);
+}
+
+/* While every amount is the same, min and adds say everything; the second distinct one starts the histogram. */
+static void spread_amount(struct lp_thread *thread, struct lp_counter_record *counter, int64_t n)
+{
+    if (counter->hist == 0 && counter->hist_negative == 0) {
+        if (counter->adds == 0 || n == counter->min) return;
+        hist_amount(thread, counter, counter->min, counter->adds);
+    }
+    hist_amount(thread, counter, n, 1);
+}
+
+static struct lp_counter_record *new_counter(struct lp_thread *thread, struct lp_tree_node *node, lp_ref name)
+{
+    struct lp_store *store = &thread->home->store;
+    struct lp_counter_record *counter =
+        lp__record_next(thread, &thread->counters, LP_SEGMENT_COUNTERS, sizeof *counter);
+    if (counter == NULL) return NULL;
+    counter->name = name;
+    counter->min = INT64_MAX;
+    counter->max = INT64_MIN;
+    counter->next = node->record->counters;
+    lp__record_commit(&thread->counters, sizeof *counter);
+    node->record->counters = lp__store_ref(store, counter);
+    return counter;
+}
+
+/* Moves the link of `name` to the front, making counter and link when new; NULL without space. */
+static struct lp_counter_link *counter_slow(struct lp_thread *thread, struct lp_tree_node *node, lp_name_id name)
+{
+    struct lp_counter_link **at = &node->counters, *link;
+    int saved = errno;
+    lp_ref text;
+    while (*at && (*at)->name != name)
+        at = &(*at)->next;
+    link = *at;
+    if (link) {
+        *at = link->next;
+    } else {
+        link = lp__recording_block(thread->home, sizeof *link);
+        text = link ? lp__recording_name_ref(thread->home, name) : 0;
+        if (text) link->record = new_counter(thread, node, text);
+        errno = saved;
+        if (link == NULL || link->record == NULL) return NULL;
+        link->name = name;
+    }
+    link->next = node->counters;
+    node->counters = link;
+    return link;
+}
+
+void lp__count_at(struct lp_thread *thread, struct lp_tree_node *node, lp_name_id name, int64_t n)
+{
+    struct lp_counter_link *link = node->counters;
+    struct lp_counter_record *counter;
+    if (__builtin_expect(node->dropped, 0))
+        link = NULL;
+    else if (__builtin_expect(link == NULL || link->name != name, 0))
+        link = counter_slow(thread, node, name);
+    if (__builtin_expect(link == NULL, 0)) {
+        lp__drop(thread, LP_DROP_COUNTER_NO_SPACE);
+        return;
+    }
+    counter = link->record;
+    spread_amount(thread, counter, n);
+    add_total(counter, n);
+    if (n < counter->min) counter->min = n;
+    if (n > counter->max) counter->max = n;
+    counter->adds++;
+}

@@ -1,0 +1,104 @@
+/* Facts about the process as key and value: read by the report, never by the hot path. */
+// SPDX-License-Identifier: MIT
+#include "collect/facts.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+#include "os/launch.h"
+
+static void fact(struct lp_recording *recording, const char *key, const char *value)
+{
+    if (value && value[0]) lp__store_fact(&recording->store, key, value, strlen(value));
+}
+
+__attribute__((format(printf, 3, 4))) static void factf(struct lp_recording *recording, const char *key,
+                                                        const char *format, ...)
+{
+    char value[128];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(value, sizeof value, format, arguments);
+    va_end(arguments);
+    fact(recording, key, value);
+}
+
+static void number(struct lp_recording *recording, const char *key, int64_t value)
+{
+    if (value >= 0) factf(recording, key, "%" PRId64, value);
+}
+
+static void identity(struct lp_recording *recording)
+{
+    struct lp_launch launch;
+    lp__launch_read_environment(&launch);
+    lp__store_fact(&recording->store, "role", recording->role, recording->role_len);
+    fact(recording, "attempt", recording->attempt);
+    fact(recording, "attempt.source", recording->attempt_source);
+    fact(recording, "host", recording->host);
+    number(recording, "pid", getpid());
+    number(recording, "ppid", getppid());
+    number(recording, "rank", launch.rank);
+    number(recording, "world_size", launch.world_size);
+    number(recording, "local_rank", launch.local_rank);
+    fact(recording, "launcher", launch.launcher);
+    fact(recording, "job", launch.job);
+    fact(recording, "conflicts", launch.conflicts);
+    fact(recording, "python", recording->python);
+    fact(recording, "version", LP_VERSION);
+}
+
+static void program(struct lp_recording *recording)
+{
+    struct lp_buf argv;
+    char path[4096], revision[65], branch[128];
+    ssize_t len;
+    lp__buf_init(&argv, 2048);
+    lp__process_argv(&argv);
+    if (argv.len) lp__store_fact(&recording->store, "argv", argv.data, argv.len);
+    lp__buf_release(&argv);
+    len = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (len > 0) lp__store_fact(&recording->store, "exe", path, (size_t)len);
+    if (getcwd(path, sizeof path) == NULL) return;
+    fact(recording, "cwd", path);
+    if (!lp__git_revision(path, revision, branch)) return;
+    fact(recording, "source.revision", revision);
+    fact(recording, "source.branch", branch);
+}
+
+static void machine(struct lp_recording *recording, const struct lp_host_facts *host)
+{
+    fact(recording, "cpu_model", host->cpu_model);
+    fact(recording, "kernel", host->kernel);
+    number(recording, "cores", host->cores);
+    number(recording, "threads", host->threads);
+    number(recording, "affinity", host->affinity);
+    if (host->quota_cores > 0) factf(recording, "quota_cores", "%.4f", host->quota_cores);
+    number(recording, "ram_bytes", host->ram_bytes);
+    number(recording, "memory_limit_bytes", host->memory_limit_bytes);
+}
+
+static void clocks(struct lp_recording *recording)
+{
+    struct lp_clock_costs costs = lp__clock_costs();
+    fact(recording, "cpu_clock.refused", lp__clock.cpu_refused);
+    fact(recording, "wall_clock.refused", lp__clock.wall_refused);
+    factf(recording, "cost.wall_ns", "%.1f", costs.wall_ns);
+    factf(recording, "cost.cpu_ns", "%.1f", costs.cpu_ns);
+}
+
+void lp__facts_write(struct lp_recording *recording, const struct lp_host_facts *host)
+{
+    size_t i;
+    identity(recording);
+    program(recording);
+    machine(recording, host);
+    clocks(recording);
+    fact(recording, "store.why_not_run_dir", recording->store.why_not_run_dir);
+    for (i = 0; i < recording->fact_count; i++)
+        fact(recording, recording->facts[2 * i], recording->facts[2 * i + 1]);
+}

@@ -1,0 +1,95 @@
+/* What the files of collect/ share and nobody else needs. */
+// SPDX-License-Identifier: MIT
+#ifndef LP_COLLECT_INTERNAL_H
+#define LP_COLLECT_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "collect/recording.h"
+#include "collect/thread.h"
+#include "store/writer.h"
+
+struct lp_recording {
+    pthread_mutex_t lock; /* everything below that is not said otherwise; taken before the store's lock */
+    atomic_uint references;
+    atomic_bool closed;
+    bool store_made;
+    bool no_cpu, thread_names, strict_names, share_group;
+    enum lp_store_choice choice;
+    uint32_t copy_interval_ms, max_paths;
+    struct lp_store store;
+    struct lp_arena arena;          /* scopes, nodes; freed with the recording (emptied in the child of a fork) */
+    struct lp_thread *threads;      /* all states, by `next` */
+    struct lp_thread *free_threads; /* without a tenant, by `next_free` */
+    struct lp_thread_slab *slabs;
+    struct lp_map paths;  /* path hash -> 1: distinct paths of the process */
+    struct lp_map shapes; /* shape hash -> names seen */
+    lp_ref *name_refs;    /* by name id: its record in this store, 0 not written yet */
+    uint32_t name_cap;
+    struct lp_map owners; /* owner table: the host's lock */
+    struct lp_owner *owner_list;
+    uint64_t owner_serial;
+    uint32_t generation; /* process generation the store belongs to */
+    uint64_t lost_ends;  /* inherited or unmatched ends seen where no thread state was at hand */
+    uint64_t lost_inherited;
+    uint64_t copied_ns;        /* background thread: when the last copy was made */
+    struct lp_recording *next; /* process list */
+    char *run_dir, *role, *attempt, *attempt_source, *python;
+    size_t role_len;
+    char **facts; /* key, value, …, NULL: repeated into the child's file after a fork */
+    size_t fact_count;
+    char host[64];
+};
+
+static inline struct lp_map *lp__recording_owners(struct lp_recording *recording)
+{
+    return &recording->owners;
+}
+static inline struct lp_owner **lp__recording_owner_list(struct lp_recording *recording)
+{
+    return &recording->owner_list;
+}
+static inline uint64_t lp__recording_next_owner_serial(struct lp_recording *recording)
+{
+    return ++recording->owner_serial;
+}
+
+/* Zeroed memory that lives as long as the recording's present process; NULL without. Takes the lock. */
+void *lp__recording_block(struct lp_recording *recording, size_t bytes);
+
+/* The name's record in the store, written on first use; 0 without space.  Takes the lock. */
+lp_ref lp__recording_name_ref(struct lp_recording *recording, lp_name_id name);
+/* Counts a distinct path; false when that would pass the ceiling.  Takes the lock. */
+bool lp__recording_admit_path(struct lp_recording *recording, uint64_t path);
+
+/* Makes the store when it is not there yet.  The lock is held. */
+bool lp__recording_make_store(struct lp_recording *recording);
+
+void lp__owner_forget_key(struct lp_owner *owner);
+void lp__owner_free(struct lp_owner *owner);
+/* Ends everything on the stack of a thread that goes; how many. */
+uint32_t lp__stack_end_all(struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu);
+
+/* A zeroed thread state in memory that a fork wipes; NULL without memory.  The recording's lock is held. */
+struct lp_thread *lp__thread_slab_take(struct lp_recording *recording);
+void lp__thread_slabs_free(struct lp_recording *recording);
+
+/* -- process-wide (process.c) ------------------------------------------------------------------------------------ */
+
+void lp__process_add(struct lp_recording *recording);
+void lp__process_remove(struct lp_recording *recording);
+/* Called on every slow path: in the child of a fork, makes everything ready for a new life, once. */
+void lp__process_check_fork(void);
+void lp__background_start(void); /* if it is not running and a recording is open */
+/* Runs with the process list locked. */
+void lp__process_each(void (*visit)(struct lp_recording *recording, void *arg), void *arg);
+
+/* recording.c, for process.c */
+void lp__recording_after_fork(struct lp_recording *recording);
+void lp__recording_beat(struct lp_recording *recording);
+
+#endif

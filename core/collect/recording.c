@@ -1,0 +1,420 @@
+/* Recordings: what they are asked to do, their store, and their life.  See process.c for what a process has once, and
+ * thread.c for what each thread has. */
+// SPDX-License-Identifier: MIT
+#include "collect/recording.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "collect/facts.h"
+#include "collect/internal.h"
+#include "collect/name.h"
+#include "os/host.h"
+#include "os/launch.h"
+#include "store/rundir.h"
+
+#define DEFAULT_MAX_PATHS 16384u
+#define ARENA_CEILING     ((size_t)512 << 20)
+
+_Atomic(struct lp_recording *) lp__installed;
+
+/* -- opening ----------------------------------------------------------------------------------------------------- */
+
+static char *absolute_path(const char *path)
+{
+    char cwd[PATH_MAX];
+    size_t len;
+    char *out;
+    if (path[0] == '/' || getcwd(cwd, sizeof cwd) == NULL) return lp__strndup(path, strlen(path));
+    len = strlen(cwd) + strlen(path) + 2;
+    out = lp__alloc(len);
+    if (out) snprintf(out, len, "%s/%s", cwd, path);
+    return out;
+}
+
+/* Given, inherited, the launcher's, or fresh: in this order. */
+static bool choose_attempt(struct lp_recording *recording, const char *given)
+{
+    const char *inherited = secure_getenv("LINEPROFILER_RUN_ID");
+    struct lp_launch launch;
+    char fresh[32];
+    const char *attempt = given, *source = "given";
+    if (attempt == NULL && inherited && inherited[0]) {
+        attempt = inherited;
+        source = "own";
+    }
+    if (attempt == NULL) {
+        lp__launch_read_environment(&launch);
+        attempt = launch.attempt;
+        source = "launcher";
+        if (attempt[0] == '\0') {
+            lp__rundir_fresh_attempt(fresh);
+            attempt = fresh;
+            source = "fresh";
+        }
+    }
+    recording->attempt = lp__strndup(attempt, strlen(attempt));
+    recording->attempt_source = lp__strndup(source, strlen(source));
+    return recording->attempt && recording->attempt_source;
+}
+
+static bool copy_facts(struct lp_recording *recording, const char *const *facts)
+{
+    size_t i;
+    for (i = 0; facts && facts[i] && facts[i + 1]; i += 2)
+        lp__recording_fact(recording, facts[i], facts[i + 1], strlen(facts[i + 1]));
+    return true;
+}
+
+static bool copy_options(struct lp_recording *recording, const struct lp_recording_options *options)
+{
+    const char *role = options->role ? options->role : "main";
+    recording->role_len = options->role ? options->role_len : strlen(role);
+    recording->role = lp__strndup(role, recording->role_len);
+    recording->run_dir = absolute_path(options->run_dir);
+    if (options->python) recording->python = lp__strndup(options->python, strlen(options->python));
+    recording->no_cpu = options->no_cpu;
+    recording->thread_names = options->thread_names;
+    recording->strict_names = options->strict_names;
+    recording->share_group = options->share_group;
+    recording->choice = options->store;
+    recording->copy_interval_ms = options->copy_interval_ms;
+    recording->max_paths = options->max_paths ? options->max_paths : DEFAULT_MAX_PATHS;
+    return recording->role && recording->run_dir && choose_attempt(recording, options->attempt) &&
+           copy_facts(recording, options->facts);
+}
+
+int lp__recording_open(const struct lp_recording_options *options, struct lp_recording **out, struct lp_error *err)
+{
+    struct lp_recording *recording;
+    *out = NULL;
+    if (options->run_dir == NULL || options->run_dir[0] == '\0')
+        return lp__fail(err, LP_ERR_USAGE, 0, "no run directory given");
+    recording = lp__calloc(1, sizeof *recording);
+    if (recording == NULL) return lp__fail(err, LP_ERR_NO_MEMORY, errno, "a recording");
+    lp__clock_init(false);
+    pthread_mutex_init(&recording->lock, NULL);
+    pthread_mutex_init(&recording->store.lock, NULL);
+    atomic_store(&recording->references, 1);
+    lp__arena_init(&recording->arena, ARENA_CEILING);
+    lp__map_init(&recording->paths);
+    lp__map_init(&recording->shapes);
+    lp__map_init(&recording->owners);
+    recording->generation = lp__process_generation();
+    if (!copy_options(recording, options)) {
+        lp__recording_release(recording);
+        return lp__fail(err, LP_ERR_NO_MEMORY, errno, "a recording");
+    }
+    lp__process_add(recording);
+    *out = recording;
+    return 0;
+}
+
+/* -- the store, made at the first record ------------------------------------------------------------------------- */
+
+bool lp__recording_make_store(struct lp_recording *recording)
+{
+    struct lp_store_options options = {.run_dir = recording->run_dir,
+                                       .host = recording->host,
+                                       .choice = recording->choice,
+                                       .share_group = recording->share_group,
+                                       .no_cpu = recording->no_cpu,
+                                       .copy_interval_ms = recording->copy_interval_ms};
+    struct lp_host_facts host;
+    struct lp_error err;
+    char safe[104];
+    if (recording->store_made) return recording->store.base != NULL;
+    recording->store_made = true;
+    lp__host_facts(&host);
+    snprintf(recording->host, sizeof recording->host, "%s", host.name);
+    lp__rundir_safe_name(safe, recording->attempt);
+    options.attempt = safe;
+    options.pid = (uint32_t)getpid();
+    options.pid_start = lp__process_start(getpid());
+    memcpy(options.boot_id, host.boot_id, sizeof options.boot_id);
+    options.pid_namespace = host.pid_namespace;
+    pthread_mutex_destroy(&recording->store.lock);
+    if (lp__store_open(&recording->store, &options, &err)) {
+        pthread_mutex_init(&recording->store.lock, NULL);
+        return false;
+    }
+    lp__facts_write(recording, &host);
+    return true;
+}
+
+void *lp__recording_block(struct lp_recording *recording, size_t bytes)
+{
+    void *memory;
+    pthread_mutex_lock(&recording->lock);
+    memory = lp__arena_alloc(&recording->arena, bytes);
+    pthread_mutex_unlock(&recording->lock);
+    return memory;
+}
+
+static bool room_for_name(struct lp_recording *recording, lp_name_id name)
+{
+    uint32_t cap = recording->name_cap ? recording->name_cap : 64;
+    lp_ref *refs;
+    if (name < recording->name_cap) return true;
+    while (cap <= name)
+        cap *= 2;
+    refs = lp__realloc(recording->name_refs, cap * sizeof *refs);
+    if (refs == NULL) return false;
+    memset(refs + recording->name_cap, 0, (cap - recording->name_cap) * sizeof *refs);
+    recording->name_refs = refs;
+    recording->name_cap = cap;
+    return true;
+}
+
+lp_ref lp__recording_name_ref(struct lp_recording *recording, lp_name_id name)
+{
+    size_t len;
+    const char *text = lp__name_text(name, &len);
+    lp_ref ref = 0;
+    pthread_mutex_lock(&recording->lock);
+    if (room_for_name(recording, name)) {
+        if (recording->name_refs[name] == 0) recording->name_refs[name] = lp__store_name(&recording->store, text, len);
+        ref = recording->name_refs[name];
+    }
+    pthread_mutex_unlock(&recording->lock);
+    return ref;
+}
+
+bool lp__recording_admit_path(struct lp_recording *recording, uint64_t path)
+{
+    bool admitted;
+    pthread_mutex_lock(&recording->lock);
+    admitted = lp__map_get(&recording->paths, path, NULL);
+    if (!admitted && recording->paths.count < recording->max_paths)
+        admitted = lp__map_put(&recording->paths, path, 1) == 0;
+    pthread_mutex_unlock(&recording->lock);
+    return admitted;
+}
+
+uint32_t lp__recording_note_shape(struct lp_recording *recording, lp_name_id name)
+{
+    uint64_t shape = lp__name_shape(name), seen = 0, known = 0;
+    pthread_mutex_lock(&recording->lock);
+    if (!lp__map_get(&recording->shapes, lp__hash_u64(name) | 1, &known)) {
+        (void)lp__map_get(&recording->shapes, shape & ~(uint64_t)1, &seen);
+        seen++;
+        if (lp__map_put(&recording->shapes, shape & ~(uint64_t)1, seen) ||
+            lp__map_put(&recording->shapes, lp__hash_u64(name) | 1, 1))
+            seen = 0;
+    }
+    pthread_mutex_unlock(&recording->lock);
+    return (uint32_t)seen;
+}
+
+/* -- fork, beat, end --------------------------------------------------------------------------------------------- */
+
+/* In the child: own tree, own file, same run.  The parent's thread states were wiped by the kernel; its open scopes are
+ * recognised by their generation. */
+void lp__recording_after_fork(struct lp_recording *recording)
+{
+    pthread_mutex_init(&recording->lock, NULL);
+    lp__store_abandon(&recording->store);
+    recording->store_made = false;
+    recording->threads = recording->free_threads = NULL;
+    recording->slabs = NULL; /* the slabs themselves stay: another thread-local list may still point there */
+    lp__map_release(&recording->paths);
+    lp__map_release(&recording->owners);
+    recording->owner_list = NULL;
+    lp__free(recording->name_refs);
+    recording->name_refs = NULL;
+    recording->name_cap = 0;
+    /* Scopes and nodes of the parent's stay allocated: the host's objects still point at scopes. */
+    lp__arena_init(&recording->arena, ARENA_CEILING);
+    recording->generation = lp__process_generation();
+}
+
+static void beat_locked(struct lp_recording *recording, uint64_t now)
+{
+    struct timespec own;
+    lp__store_heartbeat(&recording->store, false);
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own) == 0)
+        lp__store_header(&recording->store)->own_cpu_ns = (uint64_t)own.tv_sec * 1000000000u + (uint64_t)own.tv_nsec;
+    if (now - recording->copied_ns >= (uint64_t)recording->store.copy_interval_ms * 1000000u) {
+        recording->copied_ns = now;
+        (void)lp__store_copy_out(&recording->store);
+    }
+}
+
+void lp__recording_beat(struct lp_recording *recording)
+{
+    uint64_t now = lp__mono_ns();
+    /* Busy making the store or closing: the next beat will do. */
+    if (pthread_mutex_trylock(&recording->lock)) return;
+    if (recording->store.base && !atomic_load(&recording->closed)) beat_locked(recording, now);
+    pthread_mutex_unlock(&recording->lock);
+}
+void lp__recording_snapshot(struct lp_recording *recording)
+{
+    pthread_mutex_lock(&recording->lock);
+    if (recording->store.base && !atomic_load(&recording->closed)) {
+        lp__store_heartbeat(&recording->store, true);
+        (void)lp__store_copy_out(&recording->store);
+    }
+    pthread_mutex_unlock(&recording->lock);
+}
+
+void lp__recording_close(struct lp_recording *recording)
+{
+    struct lp_recording *installed = recording;
+    lp__process_check_fork();
+    if (atomic_exchange(&recording->closed, true)) return;
+    if (atomic_compare_exchange_strong(&lp__installed, &installed, NULL)) lp__recording_release(recording);
+    lp__process_remove(recording);
+    pthread_mutex_lock(&recording->lock);
+    for (struct lp_thread *thread = recording->threads; thread; thread = thread->next)
+        atomic_store_explicit(&thread->recording, NULL, memory_order_relaxed);
+    if (recording->store.base) lp__store_finish(&recording->store);
+    pthread_mutex_unlock(&recording->lock);
+}
+
+void lp__recording_retain(struct lp_recording *recording)
+{
+    atomic_fetch_add(&recording->references, 1);
+}
+
+static void free_recording(struct lp_recording *recording)
+{
+    size_t i;
+    for (struct lp_thread *thread = recording->threads; thread; thread = thread->next)
+        lp__free(thread->children.slots);
+    lp__store_release(&recording->store);
+    lp__thread_slabs_free(recording);
+    lp__arena_release(&recording->arena);
+    lp__map_release(&recording->paths);
+    lp__map_release(&recording->shapes);
+    while (recording->owner_list)
+        lp__owner_free(recording->owner_list);
+    lp__map_release(&recording->owners);
+    lp__free(recording->name_refs);
+    for (i = 0; i < recording->fact_count * 2; i++)
+        lp__free(recording->facts[i]);
+    lp__free(recording->facts);
+    lp__free(recording->run_dir);
+    lp__free(recording->role);
+    lp__free(recording->attempt);
+    lp__free(recording->attempt_source);
+    lp__free(recording->python);
+    pthread_mutex_destroy(&recording->lock);
+    lp__free(recording);
+}
+
+void lp__recording_release(struct lp_recording *recording)
+{
+    if (atomic_fetch_sub(&recording->references, 1) != 1) return;
+    lp__recording_close(recording);
+    free_recording(recording);
+}
+
+void lp__install(struct lp_recording *recording)
+{
+    struct lp_recording *before;
+    if (recording) lp__recording_retain(recording);
+    before = atomic_exchange(&lp__installed, recording);
+    if (before) lp__recording_release(before);
+}
+
+/* -- asking ------------------------------------------------------------------------------------------------------ */
+
+const char *lp__recording_run_dir(const struct lp_recording *recording)
+{
+    return recording->run_dir;
+}
+
+const char *lp__recording_attempt(const struct lp_recording *recording)
+{
+    return recording->attempt;
+}
+
+const char *lp__recording_path(const struct lp_recording *recording)
+{
+    lp__process_check_fork();
+    return recording->store_made ? recording->store.path : "";
+}
+
+bool lp__recording_is_open(const struct lp_recording *recording)
+{
+    return !atomic_load(&recording->closed);
+}
+
+bool lp__recording_no_cpu(const struct lp_recording *recording)
+{
+    return recording->no_cpu;
+}
+
+uint64_t lp__recording_write_failures(const struct lp_recording *recording)
+{
+    return recording->store.base ? lp__store_header(&recording->store)->write_failures : 0;
+}
+
+__attribute__((no_sanitize("thread"))) static void copy_live_bytes(void *into, const uint8_t *from, uint64_t len)
+{
+    uint64_t *out = into;
+    const uint64_t *in = (const uint64_t *)(const void *)from;
+    uint64_t i;
+    for (i = 0; i < len / 8; i++)
+        out[i] = __atomic_load_n(&in[i], __ATOMIC_RELAXED);
+}
+
+int lp__recording_copy(struct lp_recording *recording, void **bytes, uint64_t *len, struct lp_error *err)
+{
+    int rc = 0;
+    *bytes = NULL;
+    *len = 0;
+    lp__process_check_fork();
+    pthread_mutex_lock(&recording->lock);
+    if (recording->store.base) {
+        *len = lp__store_header(&recording->store)->tiled_bytes;
+        if (!atomic_load(&recording->closed)) lp__store_heartbeat(&recording->store, false);
+        *bytes = lp__alloc(*len);
+        if (*bytes)
+            copy_live_bytes(*bytes, recording->store.base, *len);
+        else
+            rc = lp__fail(err, LP_ERR_NO_MEMORY, errno, "a copy of the store");
+    }
+    pthread_mutex_unlock(&recording->lock);
+    return rc;
+}
+
+/* Keeps it for the children of forks, and writes it if there is a file. */
+void lp__recording_fact(struct lp_recording *recording, const char *key, const char *value, size_t len)
+{
+    char **facts;
+    pthread_mutex_lock(&recording->lock);
+    facts = lp__realloc(recording->facts, (recording->fact_count + 1) * 2 * sizeof *facts);
+    if (facts) {
+        recording->facts = facts;
+        facts[recording->fact_count * 2] = lp__strndup(key, strlen(key));
+        facts[recording->fact_count * 2 + 1] = lp__strndup(value, len);
+        recording->fact_count++;
+    }
+    if (recording->store.base) lp__store_fact(&recording->store, key, value, len);
+    pthread_mutex_unlock(&recording->lock);
+}
+
+static void count_suspended(struct lp_owner *owner, void *arg)
+{
+    if (owner->suspended) *(uint32_t *)arg += owner->scopes;
+}
+
+uint32_t lp__recording_open_scopes(struct lp_recording *recording, struct lp_thread *thread)
+{
+    uint32_t count = 0;
+    struct lp_scope *scope;
+    if (thread)
+        for (scope = thread->top; scope != &thread->root_scope; scope = scope->below)
+            count += scope->state == LP_SCOPE_RUNNING;
+    lp__owner_each(recording, count_suspended, &count);
+    return count;
+}

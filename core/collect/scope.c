@@ -1,0 +1,397 @@
+/* Stacks of open scopes.  Pure arithmetic and links: no clock, no host, no allocation but of scopes in blocks.
+ *
+ * Invariants (tests/unit/collect/test_scope_model.c): every open scope is in exactly one list, one thread's stack or
+ * one suspended owner's chain; active = wall - suspended; the stints charged to scopes below add up to what ended. */
+// SPDX-License-Identifier: MIT
+#include "collect/scope.h"
+
+#include <stddef.h>
+
+#include "collect/book.h"
+#include "collect/internal.h"
+#include "collect/phase.h"
+#include "collect/recording.h"
+#include "collect/thread.h"
+#include "collect/tree.h"
+
+/* -- free list --------------------------------------------------------------------------------------------------- */
+
+#define SCOPES_PER_BLOCK 64
+
+static struct lp_scope *more_scopes(struct lp_thread *thread)
+{
+    struct lp_scope *block = lp__recording_block(thread->home, SCOPES_PER_BLOCK * sizeof *block);
+    int i;
+    if (block == NULL) return NULL;
+    for (i = 1; i < SCOPES_PER_BLOCK; i++) {
+        block[i].below = thread->free_scopes;
+        thread->free_scopes = &block[i];
+    }
+    return block;
+}
+
+static inline struct lp_scope *take_scope(struct lp_thread *thread)
+{
+    struct lp_scope *scope = thread->free_scopes;
+    if (__builtin_expect(scope == NULL, 0)) return more_scopes(thread);
+    thread->free_scopes = scope->below;
+    return scope;
+}
+
+static inline void give_scope(struct lp_thread *thread, struct lp_scope *scope)
+{
+    scope->state = LP_SCOPE_IDLE;
+    scope->owner = NULL;
+    scope->below = thread->free_scopes;
+    thread->free_scopes = scope;
+}
+
+/* -- times ------------------------------------------------------------------------------------------------------- */
+
+/* Suspended time of the scope's owner that passed since the scope began. */
+static uint64_t suspended_since_start(const struct lp_scope *scope, uint64_t now)
+{
+    const struct lp_owner *owner = scope->owner;
+    uint64_t total;
+    if (owner == NULL) return 0;
+    total = owner->suspended_total;
+    if (owner->suspended) total += lp__elapsed(owner->suspended_at, now);
+    return total - scope->start_suspended;
+}
+
+static uint64_t active_so_far(const struct lp_scope *scope, uint64_t now)
+{
+    uint64_t wall = lp__elapsed(scope->start, now), suspended = suspended_since_start(scope, now);
+    return wall > suspended ? wall - suspended : 0;
+}
+
+/* Charges what `scope` has run since it was last charged to the scope `below` it. */
+static void settle(struct lp_scope *scope, struct lp_scope *below, uint64_t now)
+{
+    uint64_t active = active_so_far(scope, now);
+    if (scope->flags & LP_SCOPE_SKIPPED) return;
+    lp__charge(below, active - scope->charged);
+    scope->charged = active;
+}
+
+/* -- begin ------------------------------------------------------------------------------------------------------- */
+
+struct lp_scope *lp__scope_begin(struct lp_thread *thread, struct lp_tree_node *node, struct lp_owner *owner,
+                                 uint32_t flags, uint64_t now, struct lp_cpu_time cpu)
+{
+    struct lp_scope *scope = take_scope(thread);
+    if (__builtin_expect(scope == NULL, 0)) {
+        lp__drop(thread, LP_DROP_NO_SPACE);
+        return NULL;
+    }
+    scope->node = node;
+    scope->below = thread->top;
+    scope->owner = owner;
+    scope->thread = thread;
+    scope->start = now;
+    scope->start_cpu = cpu;
+    scope->charged = 0;
+    scope->serial++;
+    scope->generation = thread->generation;
+    scope->flags = (uint16_t)flags;
+    scope->state = LP_SCOPE_RUNNING;
+    if (__builtin_expect(owner != NULL, 0)) {
+        scope->start_suspended = owner->suspended_total;
+        scope->start_gap = owner->gap_total;
+        owner->scopes++;
+        if (!owner->measured) scope->flags |= LP_SCOPE_UNMEASURED;
+    }
+    lp__book_begin(thread, node, now);
+    thread->top = scope;
+    return scope;
+}
+
+struct lp_scope *lp__begin_skipped(struct lp_thread *thread, struct lp_tree_node *node, struct lp_owner *owner)
+{
+    struct lp_scope *scope = take_scope(thread);
+    if (scope == NULL) return NULL;
+    if (node && !node->dropped) node->record->skipped++;
+    scope->node = thread->top->node; /* charges of scopes that resume on top of it go to the parent */
+    scope->below = thread->top;
+    scope->owner = owner;
+    scope->thread = thread;
+    scope->start = scope->charged = 0;
+    scope->serial++;
+    scope->generation = thread->generation;
+    scope->flags = LP_SCOPE_SKIPPED;
+    scope->state = LP_SCOPE_RUNNING;
+    if (owner) owner->scopes++;
+    thread->top = scope;
+    return scope;
+}
+
+/* -- end --------------------------------------------------------------------------------------------------------- */
+
+/* Thread CPU used while active: a scope of a suspended owner stopped at the suspension. */
+static struct lp_cpu_time cpu_used(const struct lp_scope *scope, struct lp_cpu_time cpu)
+{
+    const struct lp_owner *owner = scope->owner;
+    struct lp_cpu_time gap;
+    if (owner == NULL) return lp__cpu_minus(cpu, scope->start_cpu);
+    if (owner->suspended) cpu = owner->suspended_cpu;
+    gap = lp__cpu_minus(owner->gap_total, scope->start_gap);
+    return lp__cpu_minus(lp__cpu_minus(cpu, scope->start_cpu), gap);
+}
+
+static void owner_lost_scope(struct lp_owner *owner)
+{
+    if (owner && --owner->scopes == 0) lp__owner_free(owner);
+}
+
+/* Books an entry that has just left its list; `below` is what it lay on, NULL when nothing (suspended). */
+static void finish(struct lp_thread *thread, struct lp_scope *scope, struct lp_scope *below, uint64_t now,
+                   struct lp_cpu_time cpu)
+{
+    struct lp_owner *owner = scope->owner;
+    if (!(scope->flags & LP_SCOPE_SKIPPED)) {
+        if (owner && !owner->measured) scope->flags |= LP_SCOPE_UNMEASURED;
+        if (below) settle(scope, below, now);
+        lp__book_end(thread, scope, lp__elapsed(scope->start, now), suspended_since_start(scope, now),
+                     cpu_used(scope, cpu));
+    }
+    thread->record->last_ticks = now;
+    give_scope(thread, scope);
+    owner_lost_scope(owner);
+}
+
+/* Takes a scope out of the middle of this thread's stack; what lies on it is settled onto it first. */
+static void unlink_running(struct lp_thread *thread, struct lp_scope *scope, uint64_t now)
+{
+    struct lp_scope *above = NULL, *at = thread->top;
+    while (at != scope && at != &thread->root_scope) {
+        above = at;
+        at = at->below;
+    }
+    if (at != scope) return; /* not there: its lists were detached before */
+    if (above == NULL) {
+        thread->top = scope->below;
+        return;
+    }
+    settle(above, scope, now);
+    above->below = scope->below;
+}
+
+static void end_below_others(struct lp_thread *thread, struct lp_scope *scope, uint64_t now, struct lp_cpu_time cpu)
+{
+    struct lp_scope *below = scope->below;
+    unlink_running(thread, scope, now);
+    lp__drop(thread, LP_DROP_END_OUT_OF_ORDER);
+    finish(thread, scope, below, now, cpu);
+}
+
+/* Scopes of a chain that another thread ran are billed to the same paths in this thread's tree. */
+static void adopt_chain(struct lp_owner *owner, struct lp_thread *thread)
+{
+    struct lp_scope *scope;
+    if (owner->thread == thread) return;
+    for (scope = owner->chain; scope; scope = scope->below) {
+        scope->node = lp__tree_translate(thread, scope->node);
+        scope->thread = thread;
+    }
+    owner->thread = thread;
+}
+
+static void end_suspended(struct lp_thread *thread, struct lp_scope *scope, uint64_t now, struct lp_cpu_time cpu)
+{
+    struct lp_owner *owner = scope->owner;
+    struct lp_scope **link = &owner->chain, *above = NULL, *below;
+    adopt_chain(owner, thread);
+    while (*link && *link != scope) {
+        above = *link;
+        link = &above->below;
+    }
+    if (*link) *link = scope->below;
+    below = scope->below;
+    if (above) settle(above, scope, now);
+    finish(thread, scope, below, now, cpu);
+}
+
+/* Ends a scope that runs on another thread: only that thread may touch its stack, so it gets a mark. */
+static void mark_foreign(struct lp_thread *thread, struct lp_scope *scope, uint64_t now)
+{
+    struct lp_thread *other = scope->thread;
+    uint8_t running = LP_SCOPE_RUNNING;
+    lp__drop(thread, LP_DROP_END_FOREIGN);
+    scope->mark_time = now;
+    if (!__atomic_compare_exchange_n(&scope->state, &running, LP_SCOPE_ENDING, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return;
+    scope->next_mark = atomic_load_explicit(&other->marks, memory_order_relaxed);
+    /* Release: the owner sees mark_time and next_mark once it sees the mark (acquire in lp__scope_reap). */
+    while (!atomic_compare_exchange_weak_explicit(&other->marks, &scope->next_mark, scope, memory_order_release,
+                                                  memory_order_relaxed)) {
+    }
+}
+
+void lp__scope_end(struct lp_thread *thread, struct lp_scope *scope, uint64_t now, struct lp_cpu_time cpu)
+{
+    if (__builtin_expect(scope == thread->top && scope->owner == NULL && scope->state == LP_SCOPE_RUNNING &&
+                             !(scope->flags & LP_SCOPE_SKIPPED),
+                         1)) {
+        struct lp_scope *below = scope->below;
+        uint64_t wall = lp__elapsed(scope->start, now);
+        thread->top = below;
+        lp__charge(below, wall - scope->charged);
+        lp__book_end(thread, scope, wall, 0, lp__cpu_minus(cpu, scope->start_cpu));
+        thread->record->last_ticks = now;
+        give_scope(thread, scope);
+        return;
+    }
+    if (scope->state == LP_SCOPE_SUSPENDED) {
+        end_suspended(thread, scope, now, cpu);
+    } else if (scope->thread != thread) {
+        mark_foreign(thread, scope, now);
+    } else if (scope->state != LP_SCOPE_RUNNING) {
+        lp__drop(thread, LP_DROP_END_WITHOUT_BEGIN);
+    } else if (scope == thread->top) {
+        thread->top = scope->below;
+        finish(thread, scope, scope->below, now, cpu);
+    } else {
+        end_below_others(thread, scope, now, cpu);
+    }
+}
+
+void lp__scope_reap(struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu)
+{
+    struct lp_scope *mark = atomic_exchange_explicit(&thread->marks, NULL, memory_order_acquire);
+    (void)now;
+    while (mark) {
+        struct lp_scope *next = mark->next_mark;
+        if (mark->state == LP_SCOPE_ENDING && mark->thread == thread) {
+            struct lp_scope *below = mark->below;
+            mark->flags |= LP_SCOPE_UNMEASURED;
+            unlink_running(thread, mark, mark->mark_time);
+            finish(thread, mark, below, mark->mark_time, cpu);
+        }
+        mark = next;
+    }
+}
+
+/* -- owners ------------------------------------------------------------------------------------------------------ */
+
+/* Collects the owner's scopes from the stack into its chain, in their order. */
+static void gather(struct lp_owner *owner, struct lp_thread *thread, uint64_t now)
+{
+    struct lp_scope **link = &thread->top, **tail = &owner->chain, *above = NULL;
+    uint32_t left = owner->scopes;
+    while (left && *link != &thread->root_scope) {
+        struct lp_scope *scope = *link;
+        if (scope->owner != owner || scope->state != LP_SCOPE_RUNNING) {
+            above = scope;
+            link = &scope->below;
+            continue;
+        }
+        if (above) settle(above, scope, now);
+        if (scope->below->owner != owner) settle(scope, scope->below, now);
+        *link = scope->below;
+        scope->state = LP_SCOPE_SUSPENDED;
+        *tail = scope;
+        tail = &scope->below;
+        left--;
+    }
+    *tail = NULL;
+}
+
+void lp__owner_suspend(struct lp_owner *owner, struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu)
+{
+    if (owner->suspended) return;
+    if (atomic_load_explicit(&thread->marks, memory_order_relaxed)) lp__scope_reap(thread, now, cpu);
+    gather(owner, thread, now);
+    owner->thread = thread;
+    owner->suspended = true;
+    owner->suspended_at = now;
+    owner->suspended_cpu = cpu;
+    thread->record->last_ticks = now;
+}
+
+void lp__owner_resume(struct lp_owner *owner, struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu)
+{
+    struct lp_scope *scope = owner->chain, *bottom = NULL;
+    if (!owner->suspended) return;
+    adopt_chain(owner, thread);
+    owner->suspended_total += lp__elapsed(owner->suspended_at, now);
+    owner->gap_total = lp__cpu_plus(owner->gap_total, lp__cpu_minus(cpu, owner->suspended_cpu));
+    owner->suspended = false;
+    for (; scope; scope = scope->below) {
+        scope->state = LP_SCOPE_RUNNING;
+        bottom = scope;
+    }
+    if (bottom) {
+        bottom->below = thread->top;
+        thread->top = owner->chain;
+    }
+    owner->chain = NULL;
+    thread->record->last_ticks = now;
+}
+
+/* Start values in the new owner's account: what had passed before stays passed. */
+static void rebase(struct lp_scope *scope, const struct lp_owner *from, struct lp_owner *to)
+{
+    scope->owner = to;
+    scope->start_suspended = to->suspended_total - (from->suspended_total - scope->start_suspended);
+    scope->start_gap = lp__cpu_minus(to->gap_total, lp__cpu_minus(from->gap_total, scope->start_gap));
+    to->scopes++;
+    if (!from->measured) scope->flags |= LP_SCOPE_UNMEASURED;
+}
+
+void lp__owner_hand_over(struct lp_owner *from, struct lp_owner *to, uint64_t now, struct lp_cpu_time cpu)
+{
+    struct lp_thread *thread = from->thread;
+    struct lp_scope *scope;
+    bool was_suspended = from->suspended;
+    if (from == to) return;
+    if (was_suspended) lp__owner_resume(from, thread, now, cpu);
+    for (scope = thread->top; scope != &thread->root_scope; scope = scope->below)
+        if (scope->owner == from) rebase(scope, from, to);
+    from->scopes = 0;
+    lp__owner_free(from);
+}
+
+/* Visits the scopes of an owner that runs, topmost first; ends each. */
+static void end_all(struct lp_owner *owner, struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu)
+{
+    uint32_t left = owner->scopes;
+    if (owner->suspended) lp__owner_resume(owner, thread, now, cpu);
+    while (left--) {
+        struct lp_scope *scope = thread->top, *below;
+        while (scope != &thread->root_scope && (scope->owner != owner || scope->state != LP_SCOPE_RUNNING))
+            scope = scope->below;
+        if (scope == &thread->root_scope) return;
+        below = scope->below;
+        lp__drop(thread, LP_DROP_LEFT_OPEN);
+        unlink_running(thread, scope, now);
+        finish(thread, scope, below, now, cpu);
+    }
+}
+
+void lp__owner_finished(struct lp_owner *owner, struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu)
+{
+    end_all(owner, thread, now, cpu);
+}
+
+/* A detached scope keeps its times: the owner stays as a nameless, suspended account until its last scope ends. */
+void lp__owner_detach(struct lp_owner *owner, struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu)
+{
+    lp__drop(thread, LP_DROP_STALE_OWNER);
+    if (!owner->suspended && owner->thread == thread) lp__owner_suspend(owner, thread, now, cpu);
+    lp__owner_forget_key(owner);
+}
+
+uint32_t lp__stack_end_all(struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu)
+{
+    uint32_t ended = 0;
+    if (atomic_load_explicit(&thread->marks, memory_order_relaxed)) lp__scope_reap(thread, now, cpu);
+    while (thread->top != &thread->root_scope) {
+        struct lp_scope *scope = thread->top;
+        thread->top = scope->below;
+        lp__drop(thread, LP_DROP_LEFT_OPEN);
+        finish(thread, scope, scope->below, now, cpu);
+        ended++;
+    }
+    return ended;
+}

@@ -1,0 +1,255 @@
+/* Thread states: finding the calling thread's one, making it at its first record, handing it on when the thread goes.
+ * The states lie in slabs that the kernel zeroes in the child of a fork, so nothing of the parent's is ever written
+ * there. */
+// SPDX-License-Identifier: MIT
+#include "collect/thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collect/book.h"
+#include "collect/internal.h"
+#include "collect/phase.h"
+#include "collect/record.h"
+
+#define SLAB_BYTES 16384
+
+__thread struct lp_thread *lp__tls_thread __attribute__((tls_model("initial-exec")));
+static __thread struct lp_thread *states __attribute__((tls_model("initial-exec"))); /* by next_of_thread */
+static __thread uint32_t states_generation __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t exit_key;
+static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
+
+/* -- slabs ------------------------------------------------------------------------------------------------------- */
+
+struct lp_thread_slab {
+    struct lp_thread_slab *next;
+    uint8_t *memory;
+    size_t used;
+};
+
+static struct lp_thread_slab *new_slab(struct lp_recording *recording)
+{
+    struct lp_thread_slab *slab = lp__calloc(1, sizeof *slab);
+    void *memory;
+    if (slab == NULL) return NULL;
+    memory = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        lp__free(slab);
+        return NULL;
+    }
+    (void)madvise(memory, SLAB_BYTES, MADV_WIPEONFORK); /* a kernel before 4.14: the fork handler clears them instead */
+    slab->memory = memory;
+    slab->next = recording->slabs;
+    recording->slabs = slab;
+    return slab;
+}
+
+struct lp_thread *lp__thread_slab_take(struct lp_recording *recording)
+{
+    struct lp_thread_slab *slab = recording->slabs;
+    size_t size = (sizeof(struct lp_thread) + 63) / 64 * 64;
+    struct lp_thread *thread;
+    if (slab == NULL || slab->used + size > SLAB_BYTES) slab = new_slab(recording);
+    if (slab == NULL) return NULL;
+    thread = (struct lp_thread *)(void *)(slab->memory + slab->used);
+    slab->used += size;
+    return thread;
+}
+
+void lp__thread_slabs_free(struct lp_recording *recording)
+{
+    while (recording->slabs) {
+        struct lp_thread_slab *slab = recording->slabs;
+        recording->slabs = slab->next;
+        munmap(slab->memory, SLAB_BYTES);
+        lp__free(slab);
+    }
+}
+
+/* -- attaching --------------------------------------------------------------------------------------------------- */
+
+static bool init_state(struct lp_recording *recording, struct lp_thread *thread)
+{
+    thread->home = recording;
+    thread->map.base = recording->store.base;
+    thread->record = lp__store_thread_record(&recording->store);
+    if (thread->record == NULL) return false;
+    thread->random = lp__ticks() | 1;
+    thread->root = lp__tree_root(thread);
+    if (thread->root == NULL) return false;
+    thread->record->root = lp__store_ref(&recording->store, thread->root->record);
+    thread->root_scope.flags = LP_SCOPE_ROOT;
+    thread->root_scope.state = LP_SCOPE_RUNNING;
+    thread->root_scope.thread = thread;
+    thread->top = &thread->root_scope;
+    thread->next = recording->threads;
+    recording->threads = thread;
+    return true;
+}
+
+static lp_name_id native_thread_name(void)
+{
+    char name[32] = "";
+    if (pthread_getname_np(pthread_self(), name, sizeof name) || name[0] == '\0') return 0;
+    return lp__name_register(name, strlen(name));
+}
+
+/* The thread's present name becomes the parent of its phases. */
+void lp__thread_set_name(struct lp_thread *thread, lp_name_id name)
+{
+    struct lp_tree_node *node = name ? lp__tree_thread_node(thread, name) : NULL;
+    thread->base = node ? node : thread->root;
+    thread->root_scope.node = thread->base;
+}
+
+static void start_tenancy(struct lp_recording *recording, struct lp_thread *thread)
+{
+    struct lp_thread_record *record = thread->record;
+    record->tid = (uint32_t)syscall(SYS_gettid);
+    record->tenants++;
+    memset(&thread->cpu, 0, sizeof thread->cpu);
+    if (recording->no_cpu)
+        thread->cpu.fresh_until = UINT64_MAX; /* the file says that CPU was not measured: read nothing */
+    thread->generation = recording->generation;
+    thread->base = thread->root;
+    thread->root_scope.node = thread->root;
+    thread->root_scope.generation = thread->generation;
+    if (recording->thread_names) lp__thread_set_name(thread, native_thread_name());
+    record->attached_ticks = record->last_ticks = lp__ticks();
+    record->drops[LP_DROP_END_WITHOUT_BEGIN] += recording->lost_ends;
+    record->drops[LP_DROP_END_INHERITED] += recording->lost_inherited;
+    recording->lost_ends = recording->lost_inherited = 0;
+}
+
+/* Adds up what the tenant did and leaves the state for the next one. */
+static void end_tenancy(struct lp_thread *thread)
+{
+    struct lp_recording *recording = thread->home;
+    struct lp_thread_record *record = thread->record;
+    uint64_t now;
+    struct lp_cpu_time cpu;
+    lp__read_clocks(thread, &now, &cpu);
+    (void)lp__stack_end_all(thread, now, cpu);
+    record->elapsed += lp__elapsed(record->attached_ticks, now);
+    record->attached_ticks = 0;
+    record->last_ticks = now;
+    atomic_store_explicit(&thread->recording, NULL, memory_order_relaxed);
+    pthread_mutex_lock(&recording->lock);
+    thread->next_free = recording->free_threads;
+    recording->free_threads = thread;
+    pthread_mutex_unlock(&recording->lock);
+    lp__recording_release(recording);
+}
+
+/* Runs in C only: a thread may end after the interpreter has gone. */
+static void thread_exits(void *arg)
+{
+    struct lp_thread *thread = states, *next;
+    (void)arg;
+    if (states_generation != lp__process_generation()) thread = NULL;
+    states = NULL;
+    lp__tls_thread = NULL;
+    for (; thread; thread = next) {
+        next = thread->next_of_thread;
+        if (thread->home && atomic_load(&thread->home->closed) == false)
+            end_tenancy(thread);
+        else if (thread->home)
+            lp__recording_release(thread->home);
+    }
+}
+
+static void make_exit_key(void)
+{
+    (void)pthread_key_create(&exit_key, thread_exits);
+}
+
+static void join_states(struct lp_thread *thread)
+{
+    (void)pthread_once(&exit_once, make_exit_key);
+    (void)pthread_setspecific(exit_key, &exit_key); /* any non-NULL value: the destructor reads the list itself */
+    thread->next_of_thread = states;
+    states = thread;
+    states_generation = thread->generation;
+}
+
+static struct lp_thread *attach(struct lp_recording *recording)
+{
+    struct lp_thread *thread = NULL;
+    pthread_mutex_lock(&recording->lock);
+    if (!atomic_load(&recording->closed) && lp__recording_make_store(recording)) {
+        thread = recording->free_threads;
+        if (thread)
+            recording->free_threads = thread->next_free;
+        else
+            thread = lp__thread_slab_take(recording);
+    }
+    pthread_mutex_unlock(&recording->lock);
+    if (thread == NULL) return NULL;
+    if (thread->home == NULL && !init_state(recording, thread)) {
+        memset(thread, 0, sizeof *thread);
+        return NULL;
+    }
+    start_tenancy(recording, thread);
+    lp__recording_retain(recording);
+    join_states(thread);
+    return thread;
+}
+
+/* -- finding ----------------------------------------------------------------------------------------------------- */
+
+struct lp_thread *lp__thread_find(struct lp_recording *recording)
+{
+    struct lp_thread *thread;
+    lp__process_check_fork();
+    if (states_generation != lp__process_generation()) states = NULL;
+    for (thread = states; thread; thread = thread->next_of_thread)
+        if (thread->home == recording) return thread;
+    return NULL;
+}
+
+struct lp_thread *lp__thread_slow(struct lp_recording *recording)
+{
+    int saved = errno;
+    struct lp_thread *thread = NULL;
+    if (recording) {
+        thread = lp__thread_find(recording);
+        if (atomic_load(&recording->closed))
+            thread = NULL;
+        else if (thread == NULL)
+            thread = attach(recording);
+    }
+    if (thread) {
+        atomic_store_explicit(&thread->recording, recording, memory_order_relaxed);
+        lp__tls_thread = thread;
+        lp__background_start();
+    }
+    errno = saved;
+    return thread;
+}
+
+bool lp__end_handle(struct lp_recording *recording, struct lp_scope *scope, uint64_t serial)
+{
+    struct lp_thread *thread;
+    int saved = errno;
+    lp__process_check_fork();
+    if (scope->generation != lp__process_generation()) {
+        recording->lost_inherited++;
+        errno = saved;
+        return false;
+    }
+    thread = lp__thread_of(recording);
+    errno = saved;
+    if (thread == NULL) return false;
+    if (scope->serial != serial || scope->state == LP_SCOPE_IDLE) {
+        lp__drop(thread, LP_DROP_END_WITHOUT_BEGIN);
+        return false;
+    }
+    lp__end(thread, scope);
+    return true;
+}

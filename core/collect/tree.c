@@ -1,0 +1,223 @@
+/* Trees of paths: finding and making nodes, and the slow half of histograms.  Runs when a path is seen for the first
+ * time by a thread, or again after another one; takes locks, keeps errno. */
+// SPDX-License-Identifier: MIT
+#include "collect/tree.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/hist.h"
+#include "base/map.h"
+#include "collect/internal.h"
+#include "collect/name.h"
+#include "collect/record.h"
+
+#define FOLDED_TEXT "(folded)"
+
+/* -- children by name -------------------------------------------------------------------------------------------- */
+
+static uint32_t child_slot(const struct lp_child_table *table, const struct lp_tree_node *parent, lp_name_id name)
+{
+    uint64_t hash = lp__hash_u64((uint64_t)(uintptr_t)parent ^ (uint64_t)name << 40);
+    uint32_t mask = table->capacity - 1, at = (uint32_t)hash & mask;
+    while (table->slots[at] && (table->slots[at]->parent != parent || table->slots[at]->name != name))
+        at = (at + 1) & mask;
+    return at;
+}
+
+static bool grow_children(struct lp_child_table *table)
+{
+    struct lp_child_table bigger = {.capacity = table->capacity ? table->capacity * 2 : 64};
+    uint32_t i;
+    bigger.slots = lp__calloc(bigger.capacity, sizeof *bigger.slots);
+    if (bigger.slots == NULL) return false;
+    for (i = 0; i < table->capacity; i++) {
+        struct lp_tree_node *node = table->slots[i];
+        if (node) bigger.slots[child_slot(&bigger, node->parent, node->name)] = node;
+    }
+    bigger.count = table->count;
+    lp__free(table->slots);
+    *table = bigger;
+    return true;
+}
+
+static struct lp_tree_node *find_child(const struct lp_child_table *table, const struct lp_tree_node *parent,
+                                       lp_name_id name)
+{
+    return table->capacity ? table->slots[child_slot(table, parent, name)] : NULL;
+}
+
+static void remember_child(struct lp_child_table *table, struct lp_tree_node *node)
+{
+    if (table->count + 1 > table->capacity / 4 * 3 && !grow_children(table))
+        return; /* found again the hard way: made twice, merged by path */
+    table->slots[child_slot(table, node->parent, node->name)] = node;
+    table->count++;
+}
+
+/* -- making nodes ------------------------------------------------------------------------------------------------ */
+
+static uint64_t path_hash(const struct lp_tree_node *parent, lp_name_id name)
+{
+    return lp__hash_u64((parent ? parent->path : 0) * 31 + name);
+}
+
+/* A node without space of its own: its entries are counted as dropped, their time stays in the nearest ancestor. */
+static void make_dropped(struct lp_tree_node *node)
+{
+    node->dropped = true;
+    node->record = node->parent->record;
+}
+
+static void init_record(struct lp_thread *thread, struct lp_tree_node *node, lp_ref name)
+{
+    struct lp_recording *recording = thread->home;
+    struct lp_node_record *record = node->record;
+    record->parent = node->parent ? lp__store_ref(&recording->store, node->parent->record) : 0;
+    record->name = name;
+    record->flags = node->flags;
+    record->thread = thread->record->index;
+    record->wall_min = UINT64_MAX;
+    lp__record_commit(&thread->nodes, sizeof *record);
+}
+
+/* NULL only without heap memory. */
+static struct lp_tree_node *make_node(struct lp_thread *thread, struct lp_tree_node *parent, lp_name_id name,
+                                      uint32_t flags)
+{
+    struct lp_tree_node *node = lp__recording_block(thread->home, sizeof *node);
+    lp_ref ref = 0;
+    if (node == NULL) return NULL;
+    node->parent = parent;
+    node->name = name;
+    node->depth = parent ? parent->depth + 1 : 0;
+    node->flags = flags;
+    node->path = parent ? path_hash(parent, name) : 1;
+    if (name) ref = lp__recording_name_ref(thread->home, name);
+    if (name == 0 || ref)
+        node->record = lp__record_next(thread, &thread->nodes, LP_SEGMENT_NODES, sizeof *node->record);
+    if (node->record)
+        init_record(thread, node, ref);
+    else if (parent)
+        make_dropped(node);
+    else
+        return NULL;
+    if (parent) remember_child(&thread->children, node);
+    return node;
+}
+
+static struct lp_tree_node *folded_child(struct lp_thread *thread, struct lp_tree_node *parent)
+{
+    lp_name_id name = lp__name_register(FOLDED_TEXT, sizeof FOLDED_TEXT - 1);
+    struct lp_tree_node *node;
+    if (parent->flags & LP_NODE_FOLDED) return parent;
+    node = find_child(&thread->children, parent, name);
+    return node ? node : make_node(thread, parent, name, LP_NODE_FOLDED);
+}
+
+static struct lp_tree_node *new_child(struct lp_thread *thread, struct lp_tree_node *parent, lp_name_id name)
+{
+    struct lp_tree_node *node;
+    if (parent->depth + 1 >= LP_MAX_DEPTH || !lp__recording_admit_path(thread->home, path_hash(parent, name))) {
+        lp__drop(thread, LP_DROP_FOLDED);
+        node = folded_child(thread, parent);
+        return node ? node : parent;
+    }
+    node = make_node(thread, parent, name, 0);
+    if (node == NULL) return parent;
+    parent->last_child = node;
+    return node;
+}
+
+struct lp_tree_node *lp__tree_child_slow(struct lp_thread *thread, struct lp_tree_node *parent, lp_name_id name)
+{
+    int saved = errno;
+    struct lp_tree_node *node = find_child(&thread->children, parent, name);
+    if (node)
+        parent->last_child = node;
+    else
+        node = new_child(thread, parent, name);
+    errno = saved;
+    return node;
+}
+
+struct lp_tree_node *lp__tree_root(struct lp_thread *thread)
+{
+    return make_node(thread, NULL, 0, LP_NODE_ROOT);
+}
+
+struct lp_tree_node *lp__tree_thread_node(struct lp_thread *thread, lp_name_id name)
+{
+    struct lp_tree_node *node = find_child(&thread->children, thread->root, name);
+    return node ? node : make_node(thread, thread->root, name, LP_NODE_THREAD);
+}
+
+struct lp_tree_node *lp__tree_translate(struct lp_thread *thread, const struct lp_tree_node *node)
+{
+    struct lp_tree_node *parent;
+    if (node->parent == NULL) return thread->root;
+    parent = lp__tree_translate(thread, node->parent);
+    if (node->flags & LP_NODE_FOLDED) {
+        struct lp_tree_node *folded = folded_child(thread, parent);
+        return folded ? folded : parent;
+    }
+    if (node->flags & LP_NODE_THREAD) return lp__tree_thread_node(thread, node->name);
+    return lp__tree_child(thread, parent, node->name);
+}
+
+/* -- histograms in the store ------------------------------------------------------------------------------------- */
+
+/* The block of a slot, allocated when first needed; NULL without space. */
+static struct lp_hist_block *hist_block(struct lp_thread *thread, struct lp_hist_record *hist, unsigned slot)
+{
+    struct lp_store *store = &thread->home->store;
+    struct lp_hist_block *block;
+    if (hist->slot[slot]) return lp__store_at(store, hist->slot[slot]);
+    block = lp__record_next(thread, &thread->hists, LP_SEGMENT_HIST, sizeof *block);
+    if (block == NULL) return NULL;
+    lp__record_commit(&thread->hists, sizeof *block);
+    hist->slot[slot] = lp__store_ref(store, block);
+    return block;
+}
+
+struct lp_hist_record *lp__store_hist_new(struct lp_thread *thread)
+{
+    struct lp_hist_record *hist = lp__record_next(thread, &thread->hists, LP_SEGMENT_HIST, sizeof *hist);
+    if (hist) lp__record_commit(&thread->hists, sizeof *hist);
+    return hist;
+}
+
+static struct lp_hist_record *carry_of(struct lp_thread *thread, struct lp_hist_record *hist)
+{
+    struct lp_store *store = &thread->home->store;
+    struct lp_hist_record *carry;
+    if (hist->carry) return lp__store_at(store, hist->carry);
+    carry = lp__store_hist_new(thread);
+    if (carry) hist->carry = lp__store_ref(store, carry);
+    return carry;
+}
+
+/* Adds to one counter; what does not fit into its 32 bits goes into the block of the same place that weighs 2^32. */
+static bool hist_bump(struct lp_thread *thread, struct lp_hist_record *hist, unsigned slot, unsigned sub,
+                      uint64_t times)
+{
+    struct lp_hist_block *block = hist_block(thread, hist, slot);
+    struct lp_hist_record *carry;
+    uint64_t sum;
+    if (block == NULL) return false;
+    sum = block->count[sub] + times;
+    if (sum > UINT32_MAX) {
+        carry = carry_of(thread, hist);
+        if (carry == NULL || !hist_bump(thread, carry, slot, sub, sum >> 32)) return false;
+    }
+    block->count[sub] = (uint32_t)sum;
+    return true;
+}
+
+void lp__store_hist_add(struct lp_thread *thread, struct lp_hist_record *hist, uint64_t value, uint64_t times)
+{
+    int saved = errno;
+    unsigned slot = lp__hist_slot(value);
+    if (!hist_bump(thread, hist, slot, lp__hist_sub(value, slot), times)) lp__drop(thread, LP_DROP_HIST_NO_SPACE);
+    errno = saved;
+}
