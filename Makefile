@@ -77,7 +77,7 @@ ubsan: .venv/.tools ## undefined-behaviour sanitizer alone, optimised as shipped
 tsan: .venv/.tools ## thread sanitizer: C unit tests
 	$(call configure,build/tsan,-Db_sanitize=thread)
 	$(call compile,build/tsan)
-	$(call meson_test,build/tsan,-t 6 --wrapper 'tools/no-aslr')
+	$(call meson_test,build/tsan,-t 6 --wrapper '$(CURDIR)/tools/no-aslr')
 
 matrix: .venv/.tools .venv/.need-matrix ## Python 3.14 and 3.15 in a chroot, and the core for arm64 under qemu
 	@tools/matrix
