@@ -23,6 +23,7 @@ struct lp_clock {
     enum lp_wall_clock wall;
     enum lp_cpu_clock cpu;     /* the best one that passed its proof in this process */
     uint64_t age_limit_ticks;  /* LP_CPU_AGE: a real read when the last is older; about 20 us */
+    void *rseq_mark;           /* what an armed rseq_cs holds: this process's inert descriptor; NULL without rseq */
     double ticks_per_ns;       /* rough (50 ppm), from lp__clock_init; 1.0 for LP_WALL_MONOTONIC.  Not for reports */
     char cpu_refused[96];      /* why a better CPU clock was not taken; "" if the best was */
     char wall_refused[96];     /* why TSC was not taken; "" if it was */
@@ -68,18 +69,33 @@ struct lp_cpu_time {
     int64_t ticks;
 };
 
-/* One thread's CPU clock.  All zero is a valid start (the first read is a real one). */
+/* One thread's CPU clock.  All zero is a valid start (the first read is a real one); zero it again when another
+ * thread takes it over and in the child of a fork. */
 struct lp_cpu_state {
-    int64_t real_ns;       /* last real reading */
-    uint64_t real_ticks;   /* ticks at that moment */
-    void *rseq_field;      /* address of this thread's rseq_cs; NULL until the first read */
-    uint32_t reads;        /* reads since the last check for a second rseq user */
-    uint32_t resyncs;      /* of them real */
-    uint64_t foreign_until;/* rseq shared with someone else: bounded age until then (ticks) */
+    int64_t real_ns;        /* last real reading */
+    uint64_t real_ticks;    /* ticks at that moment */
+    void **rseq_field;      /* this thread's rseq_cs while armed by us; NULL: not armed */
+    uint64_t fresh_until;   /* bounded age: the last real reading holds until then (ticks); 0 when rseq decides */
+    uint64_t foreign_until; /* rseq shared with someone else: bounded age until then (ticks) */
+    uint32_t reads;         /* reads since the last check for a second rseq user */
+    uint32_t resyncs;       /* of them real */
+    uint32_t foreign_seen;  /* of these, how many found somebody else's descriptor in the field */
 };
 
-/* Hot: CPU time of the calling thread at `now` (= lp__ticks() just taken).  Slow path (a real read) out of line. */
-struct lp_cpu_time lp__cpu_read(struct lp_cpu_state *state, uint64_t now);
+/* The real read behind lp__cpu_read; also arms rseq and looks for a second user of it.  Keeps errno. */
+struct lp_cpu_time lp__cpu_resync(struct lp_cpu_state *state, uint64_t now);
+
+/* Hot: CPU time of the calling thread at `now` (= lp__ticks() just taken).  While rseq_cs still holds our descriptor
+ * the kernel has not switched the thread out since the last real reading, so CPU ran as fast as wall.  The field is
+ * tested after `now` was taken: a switch in between is seen.  volatile, because the kernel is the other writer. */
+static inline struct lp_cpu_time lp__cpu_read(struct lp_cpu_state *state, uint64_t now)
+{
+    state->reads++;
+    void *volatile *field = state->rseq_field;
+    if (__builtin_expect(field && *field == lp__clock.rseq_mark, 1) || now < state->fresh_until)
+        return (struct lp_cpu_time){state->real_ns, (int64_t)(now - state->real_ticks)};
+    return lp__cpu_resync(state, now);
+}
 
 /* A bracketed pair: the tightest of several ticks-monotonic-ticks sandwiches, plus the wall clock. */
 struct lp_clock_pair {

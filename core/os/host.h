@@ -25,6 +25,7 @@ struct lp_host_facts {
     char kernel[64];
 };
 void lp__host_facts(struct lp_host_facts *out);
+void lp__host_facts_at(const char *root, struct lp_host_facts *out); /* `root` stands before /proc and /sys: for tests */
 
 /* Start time of a process in clock ticks since boot (field 22 of /proc/PID/stat, found from the *last* parenthesis);
  * 0 when there is no such process or /proc is hidden. */
@@ -37,12 +38,13 @@ int lp__process_maps_file(pid_t pid, dev_t device, ino_t inode);
 /* The command line, NUL-separated in /proc, as separate arguments: appended to `out` separated by NUL, each argument
  * that follows a name like --token, --secret, --password, --key (or NAME=value of such a name) replaced by ***. */
 void lp__process_argv(struct lp_buf *out);
+void lp__redact_argv(const char *args, size_t len, struct lp_buf *out); /* the same over given arguments */
 
 /* 128 random bits (getrandom, else a mix of clocks and pid). */
 void lp__random_bytes(void *into, size_t len);
 
-/* The revision of the source tree around `start_dir`, read from .git without running anything: 40 hex digits and the
- * branch ("" when detached).  false when there is no repository. */
+/* The revision of the source tree around `start_dir`, read from .git without running anything: 40 or 64 hex digits ("" on a
+ * branch without a commit) and the branch ("" when detached).  false when there is no repository. */
 bool lp__git_revision(const char *start_dir, char revision[65], char branch[128]);
 
 #endif

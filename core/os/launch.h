@@ -9,13 +9,15 @@
 #include <stdint.h>
 
 struct lp_launch {
-    char launcher[24];    /* "own", "torchrun", "openmpi", "pmi", "slurm", "flux", "lsf", "pbs", "ray", "kubernetes", "" none */
+    char launcher[24];    /* "own", "torchrun", "env" (RANK and WORLD_SIZE alone), "openmpi", "pmi", "slurm", "flux", "lsf", "pbs", "ray", "kubernetes", "" none */
     char attempt[128];    /* deterministic attempt id from the launcher's job, step and restart; "" none */
+    bool attempt_is_weak; /* a later launch may have the same id (a fixed port, a reused name): join an attempt of this
+                             id only while it runs and holds no such rank yet */
     int64_t rank;         /* -1: none, which the report shows as 0 of 1 */
     int64_t world_size;   /* -1: unknown */
     int64_t local_rank;   /* -1: unknown */
     char job[96];         /* "slurm 1234.0" and the like; "" none */
-    char conflicts[256];  /* variables that disagree, as "NAME=value NAME=value"; "" none */
+    char conflicts[256];  /* variables that disagree or are no numbers, as "NAME=value NAME=value"; "" none */
 };
 
 typedef const char *lp_env_lookup(const char *name, void *arg);
