@@ -28,7 +28,7 @@ void lp__host_facts(struct lp_host_facts *out);
 void lp__host_facts_at(const char *root, struct lp_host_facts *out); /* `root` stands before /proc and /sys: for tests */
 
 /* Start time of a process in clock ticks since boot (field 22 of /proc/PID/stat, found from the *last* parenthesis);
- * 0 when there is no such process or /proc is hidden. */
+ * 0 when there is no such process (a zombie is none) or /proc is hidden. */
 uint64_t lp__process_start(pid_t pid);
 pid_t lp__process_parent(pid_t pid); /* 0 unknown */
 

@@ -17,8 +17,9 @@
 
 enum { MAPS_CEILING = 64 << 20, STAT_CEILING = 4096 };
 
-/* Field `n` (as proc(5) numbers them, 4 and up) of /proc/PID/stat; 0 when it cannot be read.  A process may be called
- * "a) R 1", so fields are counted from the last parenthesis. */
+/* Field `n` (as proc(5) numbers them, 4 and up) of /proc/PID/stat; 0 when it cannot be read, or when only the entry of a
+ * dead process is left, which its parent has not fetched yet (state Z, X).  A process may be called "a) R 1", so fields
+ * are counted from the last parenthesis. */
 static uint64_t stat_field(pid_t pid, int n)
 {
     int saved = errno;
@@ -28,6 +29,7 @@ static uint64_t stat_field(pid_t pid, int n)
     lp__buf_init(&buf, STAT_CEILING);
     snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
     const char *at = !lp__slurp(path, &buf, NULL) && buf.data ? strrchr(buf.data, ')') : NULL;
+    if (at && at[1] && strchr("ZXx", at[2])) at = NULL;
     for (int field = 2; at && field < n; field++)
         at = strchr(at + 1, ' ');
     if (at) value = strtoull(at, NULL, 10);
