@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a freshly installed wheel must do: import both packages, record, report by both entry points, know its version."""
+"""What a freshly installed wheel must do: import both packages, record, report by both programs, know its version."""
 
 import importlib.metadata
 import os
