@@ -138,6 +138,7 @@ enum { SHARE_CPU_REFUSED, SHARE_CPU_NONE, SHARE_PLACE, SHARE_KINDS };
 
 static size_t shared_text(const struct lp_run_process *process, int kind, char *out, size_t cap)
 {
+    char seconds[LP_FMT_CAP];
     out[0] = 0;
     if (kind == SHARE_CPU_REFUSED && process->cpu_refused && process->cpu_refused[0])
         (void)snprintf(out, cap, "a faster CPU clock was refused: %.200s", process->cpu_refused);
@@ -145,8 +146,9 @@ static size_t shared_text(const struct lp_run_process *process, int kind, char *
         (void)snprintf(out, cap, "no CPU time was measured, so wait is not known");
     if (kind == SHARE_PLACE && process->place != LP_PLACE_RUN_DIR)
         (void)snprintf(out, cap,
-                       "recorded in %s and copied to the run directory every %.1f s; a kill loses what is newer",
-                       process->place == LP_PLACE_SHM ? "shared memory" : "memory", process->copy_interval_ms / 1000.0);
+                       "recorded in %s and copied to the run directory every %s s; a kill loses what is newer",
+                       process->place == LP_PLACE_SHM ? "shared memory" : "memory",
+                       lp__fmt_fixed(seconds, sizeof seconds, process->copy_interval_ms / 1000.0, 1));
     return strlen(out);
 }
 

@@ -3,7 +3,7 @@
  * Control characters (C0, DEL, C1), line separators U+2028/9, bidirectional and zero-width marks, surrogates,
  * noncharacters and malformed UTF-8 become U+FFFD ("?" in ASCII).  A label that is too long loses its head and keeps
  * its tail, because the tail of a path tells phases apart; the cut is marked "…" (".." in ASCII).  Whatever the input,
- * at most `columns` columns and 8 * columns bytes come out.
+ * at most `columns` columns and 12 * columns bytes come out.
  */
 // SPDX-License-Identifier: MIT
 #ifndef LP_RENDER_ESCAPE_H

@@ -16,9 +16,10 @@
 
 #define LP_TEXT_WIDTH_DEFAULT 80u
 #define LP_TEXT_WIDTH_MIN     60u
+#define LP_TEXT_WIDTH_WIDE    100u /* least width of a wide report */
 
 struct lp_text_options {
-    unsigned width; /* columns; 0: LP_TEXT_WIDTH_DEFAULT, less than LP_TEXT_WIDTH_MIN: that */
+    unsigned width; /* columns; 0: LP_TEXT_WIDTH_DEFAULT, less than LP_TEXT_WIDTH_MIN (or _WIDE): that */
     bool color;     /* ANSI colours and heat bars: only for a terminal */
     bool utf8;      /* false: pure ASCII */
     bool wide;      /* more columns: p95, max, suspended, spread of counters, full paths */
