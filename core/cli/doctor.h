@@ -1,0 +1,28 @@
+/* What `doctor` prints, line by line: a fact or a check, and below it what it means for the numbers. */
+// SPDX-License-Identifier: MIT
+#ifndef LP_CLI_DOCTOR_H
+#define LP_CLI_DOCTOR_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "cli/command.h"
+
+struct lp_doctor {
+    const struct lp_cli *cli;
+    struct lp_buf out;
+    bool color;
+    unsigned checks, broken;
+    char broken_names[256]; /* "counters, fork" */
+};
+
+void lp__doctor_section(struct lp_doctor *doctor, const char *title);
+void lp__doctor_fact(struct lp_doctor *doctor, const char *name, const char *value, const char *meaning);
+void lp__doctor_check(struct lp_doctor *doctor, const char *name, bool passed, const char *value, const char *meaning);
+
+/* doctor_facts.c: clocks, run directory, machine. */
+void lp__doctor_clocks(struct lp_doctor *doctor);
+void lp__doctor_store(struct lp_doctor *doctor, const char *run_dir);
+void lp__doctor_machine(struct lp_doctor *doctor);
+
+#endif
