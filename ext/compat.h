@@ -5,14 +5,15 @@
 #define LPX_COMPAT_H
 
 #define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include <Python.h> /* first: it sets what the others see */
+
 #include <frameobject.h>
 #include <opcode.h>
 #include <stdbool.h>
 
 /* sys.monitoring exists; below it a frame evaluation hook (PEP 523) can do the same. */
 #define LPX_HAVE_MONITORING (PY_VERSION_HEX >= 0x030C0000)
-#define LPX_HAVE_EVAL_HOOK (!LPX_HAVE_MONITORING)
+#define LPX_HAVE_EVAL_HOOK  (!LPX_HAVE_MONITORING)
 /* Frames are the public PyFrameObject itself, not a structure behind it. */
 #define LPX_FRAMES_ARE_OBJECTS (PY_VERSION_HEX < 0x030B0000)
 /* A frame's first word may carry tag bits. */

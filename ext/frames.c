@@ -67,7 +67,8 @@ unsigned lpx_frame_op_public(struct lpx_frame *frame, int back)
         const unsigned char *code = (const unsigned char *)PyBytes_AS_STRING(bytes);
         if (at >= PyBytes_GET_SIZE(bytes)) at = -1;
         /* cache entries are zero in this copy: step back to their instruction */
-        while (LPX_POINTER_ON_CACHE && at >= 2 && code[at] == 0) at -= 2;
+        while (LPX_POINTER_ON_CACHE && at >= 2 && code[at] == 0)
+            at -= 2;
         at -= 2 * back;
         if (at >= 0) op = code[at];
         Py_DECREF(bytes);
@@ -133,6 +134,7 @@ bool lpx_frame_delegates(struct lpx_frame *frame)
 
 bool lpx_frame_on_chain(struct lpx_frame *frame, uintptr_t address)
 {
-    while (frame && (uintptr_t)frame != address) frame = lpx_frame_up(frame);
+    while (frame && (uintptr_t)frame != address)
+        frame = lpx_frame_up(frame);
     return frame != NULL;
 }

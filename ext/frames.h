@@ -77,7 +77,8 @@ static inline struct lpx_frame *lpx_frame_real(struct lpx_frame *frame)
         frame = frame->previous;
     }
 #elif PY_VERSION_HEX >= 0x030C0000
-    while (frame && frame->owner == 3) frame = frame->previous;
+    while (frame && frame->owner == 3)
+        frame = frame->previous;
 #endif
     return frame;
 }

@@ -6,6 +6,8 @@
 
 #include "owners.h"
 
+int lpx_greenlets_init(struct lpx_hosts *hosts, PyObject *module); /* makes the listener type; -1 with an exception */
+
 /* True when the program has loaded greenlet since the last look. */
 bool lpx_greenlets_look(struct lpx_hosts *hosts);
 /* Listens in the calling thread; greenlet's trace function is per thread. */
