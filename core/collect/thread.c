@@ -116,6 +116,7 @@ static void start_tenancy(struct lp_recording *recording, struct lp_thread *thre
     memset(&thread->cpu, 0, sizeof thread->cpu);
     if (recording->no_cpu)
         thread->cpu.fresh_until = UINT64_MAX; /* the file says that CPU was not measured: read nothing */
+    thread->host = NULL;
     thread->generation = recording->generation;
     thread->base = thread->root;
     thread->root_scope.node = thread->root;
