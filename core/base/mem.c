@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Half a terabyte: a request above it is a size gone wrong, and is refused before the system, or a sanitizer, sees it.
+ */
+static const size_t largest = SIZE_MAX / (SIZE_MAX > UINT32_MAX ? (size_t)1 << 25 : 2);
+
 /* Relaxed throughout: the number guards nothing but itself. */
 static atomic_long successes_left = -1;
 
@@ -29,18 +33,18 @@ void lp__mem_fail_after(long successes)
 
 void *lp__alloc(size_t bytes)
 {
-    return must_fail() ? NULL : malloc(bytes ? bytes : 1);
+    return must_fail() || bytes > largest ? NULL : malloc(bytes ? bytes : 1);
 }
 
 void *lp__calloc(size_t count, size_t bytes)
 {
-    if (must_fail()) return NULL;
+    if (must_fail() || (bytes && count > largest / bytes)) return NULL;
     return count && bytes ? calloc(count, bytes) : calloc(1, 1);
 }
 
 void *lp__realloc(void *old, size_t bytes)
 {
-    return must_fail() ? NULL : realloc(old, bytes ? bytes : 1);
+    return must_fail() || bytes > largest ? NULL : realloc(old, bytes ? bytes : 1);
 }
 
 char *lp__strndup(const char *text, size_t bytes)
