@@ -10,6 +10,7 @@
 #include <frameobject.h>
 #include <opcode.h>
 #include <stdbool.h>
+#include <structmember.h>
 
 /* sys.monitoring exists; below it a frame evaluation hook (PEP 523) can do the same. */
 #define LPX_HAVE_MONITORING (PY_VERSION_HEX >= 0x030C0000)

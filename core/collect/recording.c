@@ -225,8 +225,9 @@ void lp__recording_after_fork(struct lp_recording *recording)
     recording->threads = recording->free_threads = NULL;
     recording->slabs = NULL; /* the slabs themselves stay: another thread-local list may still point there */
     lp__map_release(&recording->paths);
+    while (recording->owner_list)
+        lp__owner_free(recording->owner_list);
     lp__map_release(&recording->owners);
-    recording->owner_list = NULL;
     lp__free(recording->name_refs);
     recording->name_refs = NULL;
     recording->name_cap = 0;
@@ -351,6 +352,26 @@ bool lp__recording_is_open(const struct lp_recording *recording)
 bool lp__recording_no_cpu(const struct lp_recording *recording)
 {
     return recording->no_cpu;
+}
+
+bool lp__recording_is_strict(const struct lp_recording *recording)
+{
+    return recording->strict_names;
+}
+
+bool lp__recording_is_full(struct lp_recording *recording)
+{
+    bool full;
+    pthread_mutex_lock(&recording->lock);
+    full = recording->paths.count >= recording->max_paths;
+    pthread_mutex_unlock(&recording->lock);
+    return full;
+}
+
+const char *lp__recording_role(const struct lp_recording *recording, size_t *len)
+{
+    *len = recording->role_len;
+    return recording->role;
 }
 
 uint64_t lp__recording_write_failures(const struct lp_recording *recording)

@@ -55,6 +55,9 @@ const char *lp__recording_attempt(const struct lp_recording *recording);
 const char *lp__recording_path(const struct lp_recording *recording); /* of the file, "" before the first record */
 bool lp__recording_is_open(const struct lp_recording *recording);
 bool lp__recording_no_cpu(const struct lp_recording *recording);
+bool lp__recording_is_strict(const struct lp_recording *recording); /* strict_names */
+bool lp__recording_is_full(struct lp_recording *recording);         /* the ceiling on paths is reached */
+const char *lp__recording_role(const struct lp_recording *recording, size_t *len);
 uint64_t lp__recording_write_failures(const struct lp_recording *recording);
 /* Copies the store's bytes as they are (of a live or a closed recording): what lp__run_load_image reads.  0 bytes
  * before the first record.  The caller frees with lp__free. */

@@ -1,0 +1,104 @@
+/* From a Python str to the core's number for it: by address while the object is kept alive here, else by text. */
+// SPDX-License-Identifier: MIT
+#include "state.h"
+
+#include <string.h>
+
+#include "collect/name.h"
+
+PyObject *lpx_name_check(PyObject *name)
+{
+    if (PyUnicode_CheckExact(name)) return Py_NewRef(name);
+    if (PyUnicode_Check(name)) return PyUnicode_FromObject(name);
+    PyErr_Format(PyExc_TypeError, "a name must be a str, not %.100s", Py_TYPE(name)->tp_name);
+    return NULL;
+}
+
+PyObject *lpx_name_str(lp_name_id id)
+{
+    size_t len;
+    const char *text = lp__name_text(id, &len);
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)len, "surrogatepass");
+}
+
+/* Registered only if the recording still takes new paths: names without end must not fill the process's table. */
+static lp_name_id register_text(struct lp_recording *recording, const char *text, size_t len)
+{
+    lp_name_id id = lp__name_find(text, len);
+    if (id || len > LP_MAX_NAME_BYTES) return id;
+    if (lp__recording_is_full(recording)) return lp__name_register("(folded)", 8);
+    return lp__name_register(text, len);
+}
+
+static lp_name_id id_of_text(struct lp_recording *recording, PyObject *name)
+{
+    Py_ssize_t len;
+    const char *text = PyUnicode_AsUTF8AndSize(name, &len);
+    PyObject *bytes;
+    lp_name_id id;
+    if (text) return register_text(recording, text, (size_t)len);
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return 0;
+    PyErr_Clear();
+    bytes = PyUnicode_AsEncodedString(name, "utf-8", "surrogatepass");
+    if (bytes == NULL) return 0;
+    id = register_text(recording, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    Py_DECREF(bytes);
+    return id;
+}
+
+/* A warning that the program's filters turn into an error is swallowed: the guest never harms the host. */
+static void warn_about_shape(PyObject *name)
+{
+    int rc = PyErr_WarnFormat(PyExc_RuntimeWarning, 3,
+                              "128 phase or counter names differ only in digits, the last one is %R: use one name and "
+                              "count() what varies; strict_names=True finds the place",
+                              name);
+    if (rc) PyErr_Clear();
+}
+
+static bool check_shape(struct lp_recording *recording, lp_name_id id, PyObject *name)
+{
+    uint32_t alike = lp__recording_note_shape(recording, id);
+    if (alike >= 2 && lp__recording_is_strict(recording)) {
+        PyErr_Format(PyExc_ValueError, "strict_names: %R differs from an earlier name only in digits", name);
+        return false;
+    }
+    if (alike == 128) warn_about_shape(name);
+    return true;
+}
+
+static void remember(struct lpx_state *state, struct lp_recording *recording, PyObject *name, lp_name_id id)
+{
+    struct lpx_name_slot *slot = &state->names.slots[((uintptr_t)name >> 4) % LPX_NAME_SLOTS];
+    if (state->names.recording != recording) {
+        lpx_names_clear(state);
+        state->names.recording = recording;
+    }
+    Py_XSETREF(slot->text, Py_NewRef(name));
+    slot->id = id;
+}
+
+lp_name_id lpx_name_slow(struct lpx_state *state, struct lp_recording *recording, PyObject *name)
+{
+    lp_name_id id;
+    if (!PyUnicode_Check(name)) {
+        (void)lpx_name_check(name);
+        return 0;
+    }
+    id = id_of_text(recording, name);
+    if (id == 0) {
+        if (!PyErr_Occurred()) PyErr_NoMemory();
+        return 0;
+    }
+    if (!check_shape(recording, id, name)) return 0;
+    lpx_hosts_look(&state->hosts);
+    if (PyUnicode_CheckExact(name)) remember(state, recording, name, id);
+    return id;
+}
+
+void lpx_names_clear(struct lpx_state *state)
+{
+    for (int i = 0; i < LPX_NAME_SLOTS; i++)
+        Py_CLEAR(state->names.slots[i].text);
+    state->names.recording = NULL;
+}
