@@ -28,14 +28,21 @@ static bool is_letter(char c)
     return is_upper(c) || (c >= 'a' && c <= 'z');
 }
 
+/* A capital after a small letter, or the last of several capitals before one: apiKey, HFToken. */
+static bool starts_word(const char *name, size_t len, size_t i)
+{
+    if (!i || !is_upper(name[i]) || !is_letter(name[i - 1])) return false;
+    return !is_upper(name[i - 1]) || (i + 1 < len && is_letter(name[i + 1]) && !is_upper(name[i + 1]));
+}
+
 static bool is_secret_name(const char *name, size_t len)
 {
     char word[16];
     size_t used = 0;
     for (size_t i = 0; i < len; i++) {
         char c = name[i];
-        if (is_upper(c) && i && is_letter(name[i - 1]) && !is_upper(name[i - 1])) {
-            if (is_secret_word(word, used)) return true;
+        if (starts_word(name, len, i)) {
+            if (used <= sizeof word && is_secret_word(word, used)) return true;
             used = 0;
         }
         if (is_letter(c)) {
