@@ -57,6 +57,7 @@ static void fill_counts(const struct lp_run *run, struct lp_report_header *heade
     double sum = 0, max = 0;
     header->processes = run->process_count;
     header->world_size = run->world_size;
+    header->missing_ranks = run->missing_total > 0 ? (uint64_t)run->missing_total : 0;
     for (size_t i = 0; i < run->process_count; i++) {
         const struct lp_run_process *process = &run->processes[i];
         if (process->verdict < LP_REPORT_VERDICTS) header->verdicts[process->verdict]++;
@@ -84,6 +85,28 @@ static void fill_cost(const struct lp_run *run, struct lp_report_header *header)
     if (!header->cost_processes) return;
     header->cost_ns = cost;
     if (elapsed > 0) header->cost_share = fmin(1, cost / elapsed);
+}
+
+/* The first worker's revision stands for the run; how many there are says whether it may. */
+static int fill_source(struct lp_report *report, struct lp_report_header *header)
+{
+    struct lp_intern seen;
+    int rc = LP_OK;
+    header->revision = header->branch = "";
+    lp__intern_init(&seen, &report->arena);
+    for (size_t i = 0; i < report->run->process_count && !rc; i++) {
+        const struct lp_run_process *process = &report->run->processes[i];
+        uint32_t id;
+        if (!process->revision[0]) continue;
+        if (!header->revision[0]) {
+            header->revision = process->revision;
+            header->branch = process->branch;
+        }
+        rc = lp__intern_add(&seen, process->revision, strlen(process->revision), &id);
+    }
+    header->revisions = seen.count;
+    lp__intern_release(&seen);
+    return rc;
 }
 
 static int fill_hosts(struct lp_report *report, struct lp_report_header *header)
@@ -157,5 +180,6 @@ int lp__report_header(struct lp_report *report)
     fill_counts(report->run, header);
     fill_cost(report->run, header);
     int rc = fill_hosts(report, header);
+    if (!rc) rc = fill_source(report, header);
     return rc ? rc : fill_clocks(report, header);
 }

@@ -58,6 +58,8 @@ static void note_files(struct writer *writer)
         note(writer, LP_NOTE_UNREADABLE, UINT32_MAX, bad->path, 0, "not read: %.200s (%s%s%.200s)", bad->path,
              lp__err_message(bad->code), detail[0] ? ": " : "", detail);
     }
+    if (run->listing_truncated)
+        note(writer, LP_NOTE_UNREADABLE, UINT32_MAX, "", 0, "not all files were looked at: there are too many");
     if (run->own_folders)
         note(writer, LP_NOTE_OWNER, UINT32_MAX, "", 0,
              "some workers belong to users who do not own the directory; they are recorded below user-<uid>");

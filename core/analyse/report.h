@@ -187,6 +187,9 @@ struct lp_report_header {
     size_t host_count;
     double imbalance;               /* over all processes */
     int64_t world_size;             /* -1 unknown */
+    uint64_t missing_ranks;         /* of them, how many left no file; run->missing_ranks names the first */
+    const char *revision, *branch;  /* of the program's source, from the first worker that knows; "" unknown */
+    size_t revisions;               /* distinct ones among the workers */
     struct lp_report_clock *clocks; /* most processes first */
     size_t clock_count;
     uint64_t entries; /* finished and timed, all roles */
@@ -217,6 +220,9 @@ struct lp_report {
 LP_WARN_UNUSED int lp__report_build(const struct lp_run *run, const struct lp_report_options *options,
                                     struct lp_report **out, struct lp_error *err);
 void lp__report_free(struct lp_report *report); /* NULL is fine */
+
+/* Did every process of the role (index in run->roles) that recorded entries measure CPU time? */
+bool lp__role_has_cpu(const struct lp_run *run, uint32_t role);
 
 /* "clean", "running", "stale", "killed", "ended without closing", "nothing recorded". */
 const char *lp__verdict_words(enum lp_verdict verdict);

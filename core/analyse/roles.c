@@ -30,7 +30,7 @@ uint32_t lp__report_role_of(const struct lp_report *report, const struct lp_run_
     return lp__report_listed(report->options.role, report->run->roles[process->role_index].name) ? at : UINT32_MAX;
 }
 
-static bool cpu_is_measured(const struct lp_run *run, uint32_t role)
+bool lp__role_has_cpu(const struct lp_run *run, uint32_t role)
 {
     for (size_t i = 0; i < run->process_count; i++)
         if (run->processes[i].role_index == role && run->processes[i].cpu_clock == LP_CPU_NONE &&
@@ -48,6 +48,12 @@ static void add_drops(const struct lp_run *run, uint32_t role, struct lp_report_
     }
 }
 
+/* The first phase of a thread, whether or not threads' names are nested above. */
+static bool is_outermost(const struct lp_report_tree *tree, const struct lp_report_phase *phase)
+{
+    return !(phase->flags & LP_NODE_THREAD) && (!phase->parent || tree->phases[phase->parent].flags & LP_NODE_THREAD);
+}
+
 /* What a sampled phase of the first level left out was elapsed time outside any phase for the recorder; it is taken
  * from there, so that phases and outside still add up to the elapsed time. */
 static void fill_outside(const struct lp_run_role *from, struct lp_report_role *out)
@@ -55,7 +61,7 @@ static void fill_outside(const struct lp_run_role *from, struct lp_report_role *
     double beyond = 0;
     for (size_t i = 1; i < out->tree.count; i++) {
         const struct lp_report_phase *phase = &out->tree.phases[i];
-        if (phase->depth != 1) continue;
+        if (!is_outermost(&out->tree, phase)) continue;
         out->phase_ns += phase->active_ns;
         if (phase->scale > 1) beyond += phase->active_ns * (1 - 1 / phase->scale);
     }
@@ -84,7 +90,7 @@ static int build_role(struct lp_report *report, uint32_t index, struct lp_report
     out->name = from->name;
     out->processes = from->processes;
     out->imbalance = imbalance_of(from->max_top_wall_ns, from->top_wall_ns, from->processes);
-    int rc = lp__report_tree_build(report, &from->tree, cpu_is_measured(report->run, index), &out->tree);
+    int rc = lp__report_tree_build(report, &from->tree, lp__role_has_cpu(report->run, index), &out->tree);
     if (rc) return rc;
     add_drops(report->run, index, out);
     fill_outside(from, out);

@@ -15,7 +15,7 @@
 #include "merge/run.h"
 
 #define LP_TEXT_WIDTH_DEFAULT 80u
-#define LP_TEXT_WIDTH_MIN     60u
+#define LP_TEXT_WIDTH_MIN     72u
 #define LP_TEXT_WIDTH_WIDE    100u /* least width of a wide report */
 
 struct lp_text_options {
@@ -34,12 +34,13 @@ void lp__render_json(const struct lp_report *report, struct lp_buf *out);
 
 /* The whole run without analysis, for programs (Python's merge_run): one line of JSON.
  *
- *   {"schema": 1, "directory", "attempt", "attempts": [{id, files, started_at, written_at, chosen}],
- *    "roles": [{role, processes, elapsed_ns, outside_ns, wall_ns, tree: TREE}],
- *    "workers": [{…facts as in the report…, tree: TREE | null}],
- *    "caveats": {unreadable: [{file, error, detail}], missing_ranks: […], missing_count, world_size}}
- *   TREE = [{path: [names], calls, open, skipped, unmeasured, async_entries, flags: [words], wall_ns, open_wall_ns,
- *            suspended_ns, inner_ns, cpu_ns, min_ns | null, max_ns | null, hist: [[low_ns, width_ns, count], …],
+ *   {schema: 1, directory, attempt, attempts: [{id, files, started_at, written_at, chosen}],
+ *    roles: [{role, processes, wall_ns, max_wall_ns, elapsed_ns, outside_ns, tree: TREE}],
+ *    workers: [{the facts of a worker in the report's document, tree: TREE | null}],
+ *    caveats: {unreadable: [{file, error, detail}], missing_ranks: [...], missing_count, world_size}}
+ *   TREE = [{path: [names], calls, open, skipped, unmeasured, async_entries, processes, flags: [words], wall_ns,
+ *            open_wall_ns, suspended_ns, inner_ns, cpu_ns | null, min_ns | null, max_ns | null,
+ *            hist: [[low_ns, width_ns, count], ...],
  *            counters: {name: {total, adds, min, max, hist, hist_negative}}}]   root first, parents before children
  *
  * Counts and totals are exact integers of any size; a histogram of a counter whose amounts were all equal is []. */

@@ -226,7 +226,6 @@ char *lp__page_phase_label(const struct lp_page *page, const struct lp_report_tr
 
 static unsigned name_columns(unsigned width)
 {
-    if (width < 72) return LP_PAGE_NAME_COLUMNS - (72 - width);
     if (width <= LP_TEXT_WIDTH_DEFAULT) return LP_PAGE_NAME_COLUMNS;
     unsigned more = width - LP_TEXT_WIDTH_DEFAULT;
     return LP_PAGE_NAME_COLUMNS + (more < 36 ? more : 36);

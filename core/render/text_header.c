@@ -47,6 +47,21 @@ static void run_name(struct lp_page *page)
         lp__page_flow(page, "   ", "Run %s", lp__page_label(page, label, sizeof label, header->attempt, 40));
 }
 
+static void source(struct lp_page *page)
+{
+    const struct lp_report_header *header = &page->report->header;
+    char revision[LP_LABEL_CAP], branch[LP_LABEL_CAP];
+    if (!header->revision[0]) return;
+    (void)snprintf(branch, sizeof branch, "%.8s", header->revision);
+    lp__page_label(page, revision, sizeof revision, branch, 8);
+    if (header->branch[0])
+        lp__page_flow(page, "   ", "Source %s (%s)", revision,
+                      lp__page_label(page, branch, sizeof branch, header->branch, 24));
+    else
+        lp__page_flow(page, "   ", "Source %s", revision);
+    if (header->revisions > 1) lp__page_flow(page, " ", "and %zu other revisions", header->revisions - 1);
+}
+
 static void verdicts(struct lp_page *page)
 {
     static const enum lp_verdict order[] = {LP_VERDICT_FINISHED, LP_VERDICT_RUNNING, LP_VERDICT_KILLED,
@@ -141,7 +156,7 @@ static void missing_ranks(struct lp_page *page)
     if (!run->missing_count) return;
     rank_ranges(run, ranges, sizeof ranges);
     lp__page_sentence(page, 0, "", LP_INK_WARN, "WARNING: rank%s %s of %s left no file: missing from all figures",
-                      run->missing_count == 1 ? "" : "s", ranges,
+                      page->report->header.missing_ranks == 1 ? "" : "s", ranges,
                       lp__fmt_count(world, sizeof world, (uint64_t)run->world_size));
 }
 
@@ -208,6 +223,7 @@ void lp__page_header(struct lp_page *page)
     lp__page_flow_end(page);
     hosts(page);
     run_name(page);
+    source(page);
     lp__page_flow_end(page);
     verdicts(page);
     lp__page_flow_end(page);

@@ -477,6 +477,7 @@ static void test_notes_say_what_is_missing(void **state)
     f.run.bad_count = 1;
     f.missing[0] = 2;
     f.run.missing_count = 1;
+    f.run.missing_total = 1;
     f.run.world_size = 4;
     f.attempts[1] = (struct lp_run_attempt){"old", 3, 0, 0, false};
     f.run.attempt_count = 2;
