@@ -9,6 +9,7 @@
 
 #include "collect/recording.h"
 #include "collect/scope.h"
+#include "collect/stack.h"
 #include "collect/thread.h"
 #include "collect/tree.h"
 
@@ -41,7 +42,8 @@ static inline struct lp_scope *lp__begin(struct lp_thread *thread, lp_name_id na
         return lp__begin_skipped(thread, NULL, owner);
     node = lp__tree_child(thread, thread->top->node, name);
     lp__read_clocks(thread, &now, &cpu);
-    return lp__scope_begin(thread, node, owner, flags, now, cpu);
+    if (__builtin_expect(owner != NULL, 0)) return lp__scope_begin(thread, node, owner, flags, now, cpu);
+    return lp__scope_push(thread, node, flags, now, cpu);
 }
 
 /* Ends it, on the calling thread's state of the same recording. */
@@ -50,7 +52,10 @@ static inline void lp__end(struct lp_thread *thread, struct lp_scope *scope)
     uint64_t now;
     struct lp_cpu_time cpu;
     lp__read_clocks(thread, &now, &cpu);
-    lp__scope_end(thread, scope, now, cpu);
+    if (lp__scope_is_plain_top(thread, scope))
+        lp__scope_pop(thread, scope, now, cpu);
+    else
+        lp__scope_end(thread, scope, now, cpu);
 }
 
 /* The same for a handle that may be stale: ended before (counted), inherited over a fork (ignored and counted), of

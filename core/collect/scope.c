@@ -11,6 +11,7 @@
 #include "collect/internal.h"
 #include "collect/phase.h"
 #include "collect/recording.h"
+#include "collect/stack.h"
 #include "collect/thread.h"
 #include "collect/tree.h"
 
@@ -18,32 +19,18 @@
 
 #define SCOPES_PER_BLOCK 64
 
-static struct lp_scope *more_scopes(struct lp_thread *thread)
+struct lp_scope *lp__scope_more(struct lp_thread *thread)
 {
     struct lp_scope *block = lp__recording_block(thread->home, SCOPES_PER_BLOCK * sizeof *block);
     int i;
     if (block == NULL) return NULL;
-    for (i = 1; i < SCOPES_PER_BLOCK; i++) {
+    for (i = 0; i < SCOPES_PER_BLOCK; i++) {
+        block[i].generation = thread->generation;
         block[i].below = thread->free_scopes;
         thread->free_scopes = &block[i];
     }
-    return block;
-}
-
-static inline struct lp_scope *take_scope(struct lp_thread *thread)
-{
-    struct lp_scope *scope = thread->free_scopes;
-    if (__builtin_expect(scope == NULL, 0)) return more_scopes(thread);
-    thread->free_scopes = scope->below;
-    return scope;
-}
-
-static inline void give_scope(struct lp_thread *thread, struct lp_scope *scope)
-{
-    scope->state = LP_SCOPE_IDLE;
-    scope->owner = NULL;
-    scope->below = thread->free_scopes;
-    thread->free_scopes = scope;
+    thread->free_scopes = block[SCOPES_PER_BLOCK - 1].below;
+    return &block[SCOPES_PER_BLOCK - 1];
 }
 
 /* -- times ------------------------------------------------------------------------------------------------------- */
@@ -79,36 +66,19 @@ static void settle(struct lp_scope *scope, struct lp_scope *below, uint64_t now)
 struct lp_scope *lp__scope_begin(struct lp_thread *thread, struct lp_tree_node *node, struct lp_owner *owner,
                                  uint32_t flags, uint64_t now, struct lp_cpu_time cpu)
 {
-    struct lp_scope *scope = take_scope(thread);
-    if (__builtin_expect(scope == NULL, 0)) {
-        lp__drop(thread, LP_DROP_NO_SPACE);
-        return NULL;
-    }
-    scope->node = node;
-    scope->below = thread->top;
+    struct lp_scope *scope = lp__scope_push(thread, node, flags, now, cpu);
+    if (scope == NULL || owner == NULL) return scope;
     scope->owner = owner;
-    scope->thread = thread;
-    scope->start = now;
-    scope->start_cpu = cpu;
-    scope->charged = 0;
-    scope->serial++;
-    scope->generation = thread->generation;
-    scope->flags = (uint16_t)flags;
-    scope->state = LP_SCOPE_RUNNING;
-    if (__builtin_expect(owner != NULL, 0)) {
-        scope->start_suspended = owner->suspended_total;
-        scope->start_gap = owner->gap_total;
-        owner->scopes++;
-        if (!owner->measured) scope->flags |= LP_SCOPE_UNMEASURED;
-    }
-    lp__book_begin(thread, node, now);
-    thread->top = scope;
+    scope->start_suspended = owner->suspended_total;
+    scope->start_gap = owner->gap_total;
+    owner->scopes++;
+    if (!owner->measured) scope->flags |= LP_SCOPE_UNMEASURED;
     return scope;
 }
 
 struct lp_scope *lp__begin_skipped(struct lp_thread *thread, struct lp_tree_node *node, struct lp_owner *owner)
 {
-    struct lp_scope *scope = take_scope(thread);
+    struct lp_scope *scope = lp__scope_take(thread);
     if (scope == NULL) return NULL;
     if (node && !node->dropped) node->record->skipped++;
     scope->node = thread->top->node; /* charges of scopes that resume on top of it go to the parent */
@@ -117,7 +87,6 @@ struct lp_scope *lp__begin_skipped(struct lp_thread *thread, struct lp_tree_node
     scope->thread = thread;
     scope->start = scope->charged = 0;
     scope->serial++;
-    scope->generation = thread->generation;
     scope->flags = LP_SCOPE_SKIPPED;
     scope->state = LP_SCOPE_RUNNING;
     if (owner) owner->scopes++;
@@ -155,7 +124,7 @@ static void finish(struct lp_thread *thread, struct lp_scope *scope, struct lp_s
                      cpu_used(scope, cpu));
     }
     thread->record->last_ticks = now;
-    give_scope(thread, scope);
+    lp__scope_give(thread, scope);
     owner_lost_scope(owner);
 }
 
@@ -230,16 +199,8 @@ static void mark_foreign(struct lp_thread *thread, struct lp_scope *scope, uint6
 
 void lp__scope_end(struct lp_thread *thread, struct lp_scope *scope, uint64_t now, struct lp_cpu_time cpu)
 {
-    if (__builtin_expect(scope == thread->top && scope->owner == NULL && scope->state == LP_SCOPE_RUNNING &&
-                             !(scope->flags & LP_SCOPE_SKIPPED),
-                         1)) {
-        struct lp_scope *below = scope->below;
-        uint64_t wall = lp__elapsed(scope->start, now);
-        thread->top = below;
-        lp__charge(below, wall - scope->charged);
-        lp__book_end(thread, scope, wall, 0, lp__cpu_minus(cpu, scope->start_cpu));
-        thread->record->last_ticks = now;
-        give_scope(thread, scope);
+    if (lp__scope_is_plain_top(thread, scope)) {
+        lp__scope_pop(thread, scope, now, cpu);
         return;
     }
     if (scope->state == LP_SCOPE_SUSPENDED) {

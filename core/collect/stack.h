@@ -1,0 +1,69 @@
+/* Push and pop of plain scopes, inline: nearly all entries of nearly all programs are nothing else.  Everything that
+ * can be set once, when a scope is made or given back, is not set here. */
+// SPDX-License-Identifier: MIT
+#ifndef LP_COLLECT_STACK_H
+#define LP_COLLECT_STACK_H
+
+#include "collect/book.h"
+#include "collect/scope.h"
+#include "collect/thread.h"
+
+struct lp_scope *lp__scope_more(struct lp_thread *thread); /* a new block of free ones, and one of them; NULL without */
+
+static inline struct lp_scope *lp__scope_take(struct lp_thread *thread)
+{
+    struct lp_scope *scope = thread->free_scopes;
+    if (__builtin_expect(scope == NULL, 0)) return lp__scope_more(thread);
+    thread->free_scopes = scope->below;
+    return scope;
+}
+
+static inline void lp__scope_give(struct lp_thread *thread, struct lp_scope *scope)
+{
+    scope->state = LP_SCOPE_IDLE;
+    scope->owner = NULL;
+    scope->below = thread->free_scopes;
+    thread->free_scopes = scope;
+}
+
+static inline struct lp_scope *lp__scope_push(struct lp_thread *thread, struct lp_tree_node *node, uint32_t flags,
+                                              uint64_t now, struct lp_cpu_time cpu)
+{
+    struct lp_scope *scope = lp__scope_take(thread);
+    if (__builtin_expect(scope == NULL, 0)) {
+        lp__drop(thread, LP_DROP_NO_SPACE);
+        return NULL;
+    }
+    scope->node = node;
+    scope->below = thread->top;
+    scope->thread = thread;
+    scope->start = now;
+    scope->start_cpu = cpu;
+    scope->charged = 0;
+    scope->serial++;
+    scope->flags = (uint16_t)flags;
+    scope->state = LP_SCOPE_RUNNING;
+    lp__book_begin(thread, node, now);
+    thread->top = scope;
+    return scope;
+}
+
+static inline bool lp__scope_is_plain_top(const struct lp_thread *thread, const struct lp_scope *scope)
+{
+    return __builtin_expect(scope == thread->top && scope->owner == NULL && scope->state == LP_SCOPE_RUNNING &&
+                                !(scope->flags & LP_SCOPE_SKIPPED),
+                            1);
+}
+
+static inline void lp__scope_pop(struct lp_thread *thread, struct lp_scope *scope, uint64_t now, struct lp_cpu_time cpu)
+{
+    struct lp_scope *below = scope->below;
+    uint64_t wall = lp__elapsed(scope->start, now);
+    thread->top = below;
+    lp__charge(below, wall - scope->charged);
+    lp__book_end(thread, scope, wall, 0, lp__cpu_minus(cpu, scope->start_cpu));
+    thread->record->last_ticks = now;
+    lp__scope_give(thread, scope);
+}
+
+#endif
