@@ -75,7 +75,7 @@ ubsan: .venv/.tools ## undefined-behaviour sanitizer alone, optimised as shipped
 	$(call meson_test,build/ubsan,-t 4)
 
 tsan: .venv/.tools ## thread sanitizer: C unit tests
-	$(call configure,build/tsan,-Db_sanitize=thread)
+	$(call configure,build/tsan,-Db_sanitize=thread -Dc_args=-Wno-tsan)
 	$(call compile,build/tsan)
 	$(call meson_test,build/tsan,-t 6 --wrapper '$(CURDIR)/tools/no-aslr')
 
