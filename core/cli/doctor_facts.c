@@ -84,7 +84,7 @@ static int open_nearest(const char *dir, char folder[PATH_MAX], bool *exists)
         else if (slash && slash != folder)
             *slash = '\0';
         else if (!slash && strcmp(folder, ".") != 0)
-            strcpy(folder, ".");
+            memcpy(folder, ".", 2);
         else
             return -1;
     }

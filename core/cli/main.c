@@ -39,10 +39,10 @@ static int unknown_command(const struct lp_cli *cli, const char *word)
     struct lp_file_facts facts;
     for (const struct lp_command *const *command = lp__commands; *command; command++)
         lp__nearest_offer(&nearest, word, (*command)->name);
-    if (nearest.best)
-        lp__say(cli, "no command '%.60s'; did you mean '%s'? (%s --help lists them)", word, nearest.best, LP_PROGRAM);
-    else if (lp__file_facts_at(LP_DIR_CWD, word, &facts))
+    if (lp__file_facts_at(LP_DIR_CWD, word, &facts))
         lp__say(cli, "no command '%.200s'; to read what was recorded there: %s report %.200s", word, LP_PROGRAM, word);
+    else if (nearest.best)
+        lp__say(cli, "no command '%.60s'; did you mean '%s'? (%s --help lists them)", word, nearest.best, LP_PROGRAM);
     else
         lp__say(cli, "no command '%.60s' (%s --help lists them)", word, LP_PROGRAM);
     return LP_EXIT_USAGE;

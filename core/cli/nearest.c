@@ -36,7 +36,7 @@ void lp__nearest_offer(struct lp_nearest *nearest, const char *word, const char 
     size_t distance = lp__edit_distance(word, candidate);
     /* A beginning is as good as one slip: "comp" means "completion", whatever the letters that are still to come. */
     if (len >= 2 && strncmp(word, candidate, len) == 0) distance = 1;
-    size_t tolerated = len < 4 ? 1 : len < 8 ? 2 : 3;
+    size_t tolerated = len < 5 ? 1 : len < 9 ? 2 : 3;
     if (distance > tolerated) return;
     if (nearest->best && nearest->distance <= distance) return;
     nearest->best = candidate;

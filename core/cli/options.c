@@ -50,7 +50,6 @@ static const struct lp_option table[] = {
     {LP_OPT_DRY_RUN, "dry-run", 'n', LP_OPTION_FLAG, NULL, NULL, NULL, NULL, 0, 0, false,
      "say what would be removed and remove nothing"},
     {LP_OPT_MARKDOWN, "markdown", 0, LP_OPTION_FLAG, NULL, NULL, NULL, NULL, 0, 0, true, "print docs/cli.md"},
-    {LP_OPT_VERSION, "version", 0, LP_OPTION_FLAG, NULL, NULL, NULL, NULL, 0, 0, false, "print the version"},
     {LP_OPT_HELP, "help", 'h', LP_OPTION_FLAG, NULL, NULL, NULL, NULL, 0, 0, false, "print this help"},
 };
 #define TABLE_COUNT (sizeof table / sizeof *table)
@@ -64,7 +63,8 @@ const struct lp_option *lp__option(enum lp_option_id id)
 
 bool lp__choice_has(const char *choices, const char *word)
 {
-    size_t len = strlen(word);
+    size_t len = strcspn(word, "|");
+    if (word[len]) return false;
     for (const char *at = choices; at && len; at = strchr(at, '|'), at = at ? at + 1 : NULL) {
         if (strncmp(at, word, len) == 0 && (at[len] == '|' || at[len] == '\0')) return true;
     }

@@ -39,7 +39,6 @@ enum lp_option_id {
     LP_OPT_STALE,
     LP_OPT_DRY_RUN,
     LP_OPT_MARKDOWN,
-    LP_OPT_VERSION,
     LP_OPT_HELP,
     LP_OPT_COUNT
 };

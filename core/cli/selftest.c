@@ -171,7 +171,8 @@ static bool test_wall(struct test *test)
     struct lp_scope *scope = test->parts->begin(test->thread, work);
     uint64_t inside = test->parts->wall_ns();
     /* Counted rounds, not time, end the loop: a clock that stands still must not hang us. */
-    for (uint64_t rounds = 0; lp__mono_ns() - inside < SPIN_NS && rounds < 10000000; rounds++)
+    uint64_t start = lp__mono_ns();
+    for (uint64_t rounds = 0; lp__mono_ns() - start < SPIN_NS && rounds < 10000000; rounds++)
         continue;
     double inside_ns = (double)(test->parts->wall_ns() - inside);
     test->parts->end(test->thread, scope);
@@ -192,7 +193,8 @@ static bool test_cpu(struct test *test)
     int64_t outside = test->parts->cpu_ns();
     struct lp_scope *scope = test->parts->begin(test->thread, work);
     int64_t inside = test->parts->cpu_ns();
-    for (uint64_t rounds = 0; lp__thread_cpu_ns() - inside < SPIN_NS && rounds < 1000000; rounds++)
+    int64_t start = lp__thread_cpu_ns();
+    for (uint64_t rounds = 0; lp__thread_cpu_ns() - start < SPIN_NS && rounds < 1000000; rounds++)
         continue;
     const struct timespec nap = {0, SPIN_NS};
     (void)nanosleep(&nap, NULL); /* time that is not CPU time, which a clock that fails its proof counts as such */
