@@ -25,6 +25,7 @@ static PyObject *function_call(PyObject *callable, PyObject *const *args, size_t
     struct lp_recording *recording = self->bound ? self->bound : lpx_installed();
     struct lpx_entry entry = {0};
     PyObject *result;
+    if (recording == NULL) self->state->idle_uses++;
     if (recording && !lpx_begin(self->state, recording, self->name, &self->how, NULL, &entry)) return NULL;
     result = PyObject_Vectorcall(self->wrapped, args, nargsf, names);
     if (entry.scope) lpx_end(&entry);

@@ -33,6 +33,7 @@ static PyObject *iterate_next(PyObject *object)
     struct lp_recording *recording = self->owner ? lpx_recording_get(self->owner) : lpx_installed();
     struct lpx_entry entry = {0};
     PyObject *item;
+    if (recording == NULL) self->state->idle_uses++;
     if (recording && !lpx_begin(self->state, recording, self->name, &how, NULL, &entry)) return NULL;
     item = Py_TYPE(self->iterator)->tp_iternext(self->iterator);
     if (entry.scope) lpx_end(&entry);

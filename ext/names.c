@@ -47,13 +47,17 @@ static lp_name_id id_of_text(struct lp_recording *recording, PyObject *name)
 }
 
 /* A warning that the program's filters turn into an error is swallowed: the guest never harms the host. */
-static void warn_about_shape(PyObject *name)
+static void warn_about_shape(struct lp_recording *recording, PyObject *name)
 {
+    struct lp_thread *thread;
     int rc = PyErr_WarnFormat(PyExc_RuntimeWarning, 3,
                               "128 phase or counter names differ only in digits, the last one is %R: use one name and "
                               "count() what varies; strict_names=True finds the place",
                               name);
-    if (rc) PyErr_Clear();
+    if (rc == 0) return;
+    PyErr_Clear();
+    thread = lp__thread_of(recording);
+    if (thread) lp__drop(thread, LP_DROP_WARNING);
 }
 
 static bool check_shape(struct lp_recording *recording, lp_name_id id, PyObject *name)
@@ -63,7 +67,7 @@ static bool check_shape(struct lp_recording *recording, lp_name_id id, PyObject 
         PyErr_Format(PyExc_ValueError, "strict_names: %R differs from an earlier name only in digits", name);
         return false;
     }
-    if (alike == 128) warn_about_shape(name);
+    if (alike == 128) warn_about_shape(recording, name);
     return true;
 }
 

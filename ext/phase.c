@@ -108,7 +108,10 @@ static PyObject *enter_again(struct lpx_phase *self, struct lp_recording *record
 static inline PyObject *phase_enter(struct lpx_phase *self)
 {
     struct lp_recording *recording = self->bound ? self->bound : lpx_installed();
-    if (recording == NULL) return Py_NewRef((PyObject *)self);
+    if (recording == NULL) {
+        self->state->idle_uses++;
+        return Py_NewRef((PyObject *)self);
+    }
     if (__builtin_expect(self->entry.scope != NULL, 0)) return enter_again(self, recording);
     if (!lpx_begin(self->state, recording, self->name, &self->how, lpx_current_frame(), &self->entry)) return NULL;
     return Py_NewRef((PyObject *)self);
@@ -407,29 +410,49 @@ static PyObject *phase_full(struct lpx_state *state, PyObject *args, PyObject *k
     return self;
 }
 
-/* A bare @phase: the function's qualified name is the phase's. */
-static PyObject *decorate_bare(struct lpx_state *state, PyObject *function)
+static void bind(PyObject *phase, PyObject *recording)
 {
-    PyObject *name = PyObject_GetAttrString(function, "__qualname__"), *phase, *result;
-    if (name == NULL) {
-        PyErr_Format(PyExc_TypeError, "a name must be a str, not %.100s", Py_TYPE(function)->tp_name);
-        return NULL;
+    ((struct lpx_phase *)phase)->bound = lpx_recording_get(recording);
+    ((struct lpx_phase *)phase)->bound_object = Py_NewRef(recording);
+}
+
+/* Whether a bare @phase may stand on this object: a function, or a descriptor that holds one. */
+static bool is_decorated(PyObject *object)
+{
+    return !PyUnicode_Check(object) && (PyCallable_Check(object) || Py_TYPE(object)->tp_descr_get);
+}
+
+/* The qualified name of a function; the Python side knows where a property or a partial has its one. */
+static PyObject *name_of_function(PyObject *function)
+{
+    PyObject *module, *name;
+    if (PyFunction_Check(function)) return PyObject_GetAttrString(function, "__qualname__");
+    module = PyImport_ImportModule("lineprofiler.accounting._decorate");
+    name = module ? PyObject_CallMethod(module, "name_of", "O", function) : NULL;
+    Py_XDECREF(module);
+    return name;
+}
+
+/* A bare @phase: the function's qualified name is the phase's. */
+static PyObject *decorate_bare(struct lpx_state *state, PyObject *recording, PyObject *function)
+{
+    PyObject *name = name_of_function(function), *phase = name ? phase_simple(state, name) : NULL, *result = NULL;
+    if (phase) {
+        if (recording) bind(phase, recording);
+        result = phase_decorate((struct lpx_phase *)phase, function);
+        Py_DECREF(phase);
     }
-    phase = PyUnicode_Check(name) ? phase_simple(state, name) : NULL;
-    Py_DECREF(name);
-    if (phase == NULL) return NULL;
-    result = phase_decorate((struct lpx_phase *)phase, function);
-    Py_DECREF(phase);
+    Py_XDECREF(name);
     return result;
 }
 
-static PyObject *phase_from_vector(struct lpx_state *state, PyObject *const *args, Py_ssize_t count, PyObject *names)
+static PyObject *phase_from_vector(struct lpx_state *state, PyObject *recording, PyObject *const *args,
+                                   Py_ssize_t count, PyObject *names)
 {
     Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0, i;
     PyObject *tuple, *kwargs = NULL, *self = NULL;
     if (count == 1 && named == 0 && PyUnicode_CheckExact(args[0])) return phase_simple(state, args[0]);
-    if (count == 1 && named == 0 && PyObject_HasAttrString(args[0], "__qualname__"))
-        return decorate_bare(state, args[0]);
+    if (count == 1 && named == 0 && is_decorated(args[0])) return decorate_bare(state, recording, args[0]);
     tuple = PyTuple_New(count);
     if (tuple == NULL) return NULL;
     for (i = 0; i < count; i++)
@@ -449,7 +472,7 @@ static PyObject *phase_make(PyObject *type, PyObject *const *args, size_t nargsf
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     if (__builtin_expect(count == 1 && names == NULL && PyUnicode_CheckExact(args[0]), 1))
         return phase_simple(state, args[0]);
-    return phase_from_vector(state, args, count, names);
+    return phase_from_vector(state, NULL, args, count, names);
 }
 
 static PyObject *phase_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -460,12 +483,8 @@ static PyObject *phase_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 PyObject *lpx_phase_bound(struct lpx_state *state, PyObject *recording, PyObject *const *args, size_t nargsf,
                           PyObject *names)
 {
-    PyObject *self = phase_from_vector(state, args, PyVectorcall_NARGS(nargsf), names);
-    if (self && Py_IS_TYPE(self, state->phase_type)) {
-        struct lpx_phase *phase = (struct lpx_phase *)self;
-        phase->bound = lpx_recording_get(recording);
-        phase->bound_object = Py_NewRef(recording);
-    }
+    PyObject *self = phase_from_vector(state, recording, args, PyVectorcall_NARGS(nargsf), names);
+    if (self && Py_IS_TYPE(self, state->phase_type)) bind(self, recording);
     return self;
 }
 

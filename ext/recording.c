@@ -224,7 +224,10 @@ PyObject *lpx_count(struct lpx_state *state, struct lp_recording *recording, PyO
         (void)lpx_name_check(args[0]);
         return NULL;
     }
-    if (recording == NULL) Py_RETURN_NONE;
+    if (recording == NULL) {
+        state->idle_uses++;
+        Py_RETURN_NONE;
+    }
     id = lpx_name_id(state, recording, args[0]);
     if (__builtin_expect(id == 0, 0)) return NULL;
     thread = lp__thread_of(recording);
@@ -361,6 +364,14 @@ static PyObject *recording_fact(PyObject *object, PyObject *const *args, Py_ssiz
     Py_RETURN_NONE;
 }
 
+static PyObject *recording_swallowed_warning(PyObject *object, PyObject *unused)
+{
+    struct lp_thread *thread = lp__thread_of(lpx_recording_get(object));
+    (void)unused;
+    if (thread) lp__drop(thread, LP_DROP_WARNING);
+    Py_RETURN_NONE;
+}
+
 static PyObject *recording_open_scopes(PyObject *object, PyObject *unused)
 {
     struct lp_recording *recording = lpx_recording_get(object);
@@ -433,6 +444,8 @@ static PyMethodDef recording_methods[] = {
     {"snapshot", recording_snapshot, METH_NOARGS, "Copy now where the store is not the run directory."},
     {"dump", recording_dump, METH_NOARGS, "This process's own tree so far, as JSON."},
     {"fact", FAST(recording_fact), METH_FASTCALL, "Note a fact about the process."},
+    {"swallowed_warning", recording_swallowed_warning, METH_NOARGS,
+     "Count a warning that the program's filters turned into an error."},
     {"open_scopes", recording_open_scopes, METH_NOARGS, "Open entries of this thread and suspended ones."},
     {NULL, NULL, 0, NULL}};
 
@@ -483,6 +496,13 @@ static PyObject *ambient_installed(PyObject *module, PyObject *unused)
     return Py_NewRef(state->installed ? state->installed : Py_None);
 }
 
+static PyObject *unrecorded_uses(PyObject *module, PyObject *unused)
+{
+    struct lpx_state *state = lpx_state_of(module);
+    (void)unused;
+    return Py_BuildValue("(nn)", state->idle_uses, state->decorated_while_off);
+}
+
 static PyMethodDef functions[] = {
     {"begin", ambient_begin, METH_O, "begin(name, /)\n--\n\nBegin a phase; end(token) ends it.  Keep the token."},
     {"end", ambient_end, METH_O, "end(token, /)\n--\n\nEnd a phase that begin() opened; twice is counted, not raised."},
@@ -492,6 +512,8 @@ static PyMethodDef functions[] = {
      "iterate(name, iterable, /)\n--\n\nYield the items; time in the iterator itself is the phase."},
     {"current", ambient_current, METH_NOARGS, "Path of this thread's innermost running phase; ()."},
     {"installed", ambient_installed, METH_NOARGS, "The installed Recording or None."},
+    {"unrecorded_uses", unrecorded_uses, METH_NOARGS,
+     "Uses of phases and counters while none was installed; functions left undecorated because we were off."},
     {"load_run", FAST(lpx_load_run), METH_VARARGS | METH_KEYWORDS, "The merged run as JSON."},
     {"report", FAST(lpx_report), METH_VARARGS | METH_KEYWORDS, "The report as text or JSON."},
     {"cli", lpx_cli, METH_O, "Run the command line; returns its exit status."},

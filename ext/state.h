@@ -36,6 +36,7 @@ struct lpx_state {
     int free_phase_count;
     bool decorators_off; /* the environment said "off" when we were imported */
     Py_ssize_t decorated_while_off;
+    Py_ssize_t idle_uses; /* phases and counters used while no recording was there for them */
 };
 
 struct lpx_state *lpx_state_of(PyObject *module);

@@ -24,6 +24,7 @@ PyObject *lpx_token_begin(struct lpx_state *state, struct lp_recording *recordin
     }
     token->name = text;
     token->entry.scope = NULL;
+    if (recording == NULL) state->idle_uses++;
     if (recording && !lpx_begin(state, recording, text, &how, lpx_current_frame(), &token->entry)) Py_CLEAR(token);
     return (PyObject *)token;
 }

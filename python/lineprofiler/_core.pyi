@@ -74,7 +74,9 @@ class Recording:
         facts: dict[str, str] | None = None,
     ) -> Recording: ...
     @overload
-    def phase(self, name: str, io: bool = False, sync: bool = False, sample: float = 1.0, async_work: bool = False) -> phase: ...
+    def phase(
+        self, name: str, io: bool = False, sync: bool = False, sample: float = 1.0, async_work: bool = False
+    ) -> phase: ...
     @overload
     def phase(self, name: Any, *args: Any, **kwargs: Any) -> phase: ...
     def begin(self, name: str, /) -> Token: ...
@@ -89,9 +91,15 @@ class Recording:
     def fact(self, key: str, value: str, /) -> None: ...
     def dump(self) -> bytes:
         """This process's own tree so far, as the JSON of ``load_run``."""
+    def swallowed_warning(self) -> None:
+        """Counts a warning that the program's filters turned into an error."""
     def open_scopes(self) -> int: ...
 
 def installed() -> Recording | None: ...
+def unrecorded_uses() -> tuple[int, int]:
+    """Uses of phases and counters while none was installed; functions left undecorated because the environment said
+    off."""
+
 def load_run(
     run_dir: str,
     *,
