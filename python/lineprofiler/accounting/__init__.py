@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lineprofiler._later import overlap_ns as overlap_ns
     from lineprofiler._later import render_comparison as render_comparison
     from lineprofiler._later import write_trace as write_trace
+    from lineprofiler.accounting._histogram import DurationHistogram as DurationHistogram
     from lineprofiler.accounting._profiler import Profiler as Profiler
     from lineprofiler.accounting._run import MergedRun as MergedRun
     from lineprofiler.accounting._run import WorkerSnapshot as WorkerSnapshot
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from lineprofiler.accounting._run import report_as_dict as report_as_dict
     from lineprofiler.accounting._run import write_report as write_report
     from lineprofiler.accounting._stats import CounterStats as CounterStats
-    from lineprofiler.accounting._stats import DurationHistogram as DurationHistogram
     from lineprofiler.accounting._stats import PhaseDelta as PhaseDelta
     from lineprofiler.accounting._stats import PhaseStats as PhaseStats
     from lineprofiler.accounting._stats import PhaseTree as PhaseTree
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Backend": "lineprofiler._later",
     "CounterStats": "lineprofiler.accounting._stats",
-    "DurationHistogram": "lineprofiler.accounting._stats",
+    "DurationHistogram": "lineprofiler.accounting._histogram",
     "MergedRun": "lineprofiler.accounting._run",
     "PhaseDelta": "lineprofiler.accounting._stats",
     "PhaseStats": "lineprofiler.accounting._stats",

@@ -3,6 +3,8 @@
 
 import operator
 
+from lineprofiler import _later
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +35,9 @@ class IdlePhase:
 
     def __init__(self, owner: "Profiler", name: str, io: bool, sync: bool, sample: float, async_work: bool) -> None:
         check_name(name)
+        for option, asked in (("io", io), ("sync", sync)):
+            if asked:
+                raise _later.missing(f"{option}=True of a phase", _later.RESOURCES)
         if not 0.0 < sample <= 1.0:
             raise ValueError(f"sample={sample!r} must be above 0 and at most 1")
         self._owner = owner

@@ -96,6 +96,7 @@ class Profiler:
     enabled: bool
     closed = True  # until construction has succeeded
     _used = False
+    _idle_before = 0
 
     def __init__(
         self,
@@ -241,7 +242,7 @@ class Profiler:
         self._used = True
         return None
 
-    def begin(self, name: str) -> "_core.Token":
+    def begin(self, name: str, /) -> "_core.Token":
         """Begin a phase where ``with`` does not fit.  Keep the token: when it dies, the phase ends."""
         if self._recording is not None:
             return self._recording.begin(name)
@@ -249,12 +250,12 @@ class Profiler:
         token: Any = IdleToken(name)
         return token  # type: ignore[no-any-return]
 
-    def end(self, token: "_core.Token") -> None:
+    def end(self, token: "_core.Token", /) -> None:
         """End the phase of `token`.  An end without a begin, or a second one, is counted and reported, never raised."""
         if self._recording is not None:
             self._recording.end(token)
 
-    def iterate(self, name: str, iterable: "Iterable[_T]") -> "Iterator[_T]":
+    def iterate(self, name: str, iterable: "Iterable[_T]", /) -> "Iterator[_T]":
         """The items of `iterable`; getting each is a phase called `name`, what the loop does with it is not."""
         if self._recording is not None:
             return self._recording.iterate(name, iterable)
@@ -384,6 +385,19 @@ class Profiler:
                 f"pass run_dir= or enabled=True, or set {_settings.ENV_PROFILE}=1"
             )
 
+    def _now_installed(self) -> None:
+        if self._recording is None:
+            self._idle_before = _core.unrecorded_uses()[0]
+        else:
+            self._recording.install()
+            _warn_of_undecorated(self._recording)
+
+    def _uninstalled(self) -> None:
+        if self._recording is not None:
+            self._recording.uninstall()
+        elif _core.unrecorded_uses()[0] > self._idle_before:
+            self._used = True
+
     def __enter__(self) -> "Profiler":
         return self
 
@@ -437,6 +451,22 @@ def _warn_of_double(profiler: Profiler) -> None:
             return
 
 
+_warned_of_undecorated = False
+
+
+def _warn_of_undecorated(recording: "_core.Recording") -> None:
+    """Functions that were decorated while the environment said "off" are not measured, and cannot be any more."""
+    global _warned_of_undecorated
+    undecorated = _core.unrecorded_uses()[1]
+    if undecorated and not _warned_of_undecorated:
+        _warned_of_undecorated = True
+        warn(
+            f"{undecorated} functions were decorated while {_settings.ENV_PROFILE} said off, so they stay as they were "
+            "and are not measured: unset it, or set it to 1, before they are imported",
+            recording,
+        )
+
+
 # The installed one, which module functions and C code record into.
 
 
@@ -450,12 +480,11 @@ def _install(profiler: "Profiler | None") -> None:
     previous, _installed = _installed, profiler
     if previous is profiler:
         return
-    if previous is not None and previous._recording is not None:
-        previous._recording.uninstall()
+    if previous is not None:
+        previous._uninstalled()
     if profiler is None:
         return
-    if profiler._recording is not None:
-        profiler._recording.install()
+    profiler._now_installed()
     if previous is not None and previous._pid == os.getpid():
         warn(
             f"{previous!r} was installed and is replaced by {profiler!r}: "

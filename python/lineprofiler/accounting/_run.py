@@ -10,13 +10,13 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lineprofiler import _core, _later
+from lineprofiler.accounting._histogram import DurationHistogram
 from lineprofiler.accounting._stats import (
     CounterStats,
-    DurationHistogram,
     PhaseStats,
     PhaseTree,
     merge_trees,
@@ -65,9 +65,9 @@ def _inner_ns(row: Mapping[str, Any], scale: float, below: _Level) -> float:
     return inner * scale + below.beyond
 
 
-def _stats(row: Mapping[str, Any], above: float, scale: float, below: _Level) -> PhaseStats:
+def _stats(row: Mapping[str, Any], above: float, scale: float, below: _Level, has_cpu: bool) -> PhaseStats:
     hist = DurationHistogram.from_buckets(row["hist"] or ())
-    measured_cpu = row["cpu_ns"] is not None and not row["unmeasured"]
+    measured_cpu = has_cpu and row["cpu_ns"] is not None and not row["unmeasured"]
     stats = PhaseStats(
         calls=round((row["calls"] + row["skipped"]) * above),
         wall_ns=round((row["wall_ns"] + row["open_wall_ns"]) * scale),
@@ -92,8 +92,16 @@ def _stats(row: Mapping[str, Any], above: float, scale: float, below: _Level) ->
     return stats
 
 
-def tree_from_rows(rows: Sequence[Mapping[str, Any]]) -> PhaseTree:
-    """A tree from the core's rows (root first, parents before children), estimates scaled as in the report."""
+def _measured_cpu(workers: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether every process that recorded something had a CPU clock."""
+    return all(worker["clock"]["cpu"] is not None or worker["verdict"] == "nothing" for worker in workers)
+
+
+def tree_from_rows(rows: Sequence[Mapping[str, Any]], has_cpu: bool) -> PhaseTree:
+    """A tree from the core's rows (root first, parents before children), estimates scaled as in the report.
+
+    ``has_cpu=False``: CPU time was not measured, whatever the rows say.
+    """
     scales: dict[tuple[str, ...], tuple[float, float]] = {}
     for row in rows:
         path = tuple(row["path"])
@@ -104,7 +112,7 @@ def tree_from_rows(rows: Sequence[Mapping[str, Any]]) -> PhaseTree:
     for row in reversed(rows):
         path = tuple(row["path"])
         above, scale = scales[path]
-        found[path] = _stats(row, above, scale, below[path])
+        found[path] = _stats(row, above, scale, below[path], has_cpu)
         if path:
             parent, parent_scale = below[path[:-1]], scales[path[:-1]][1]
             raw = below[path].raw if "thread" in row["flags"] else _raw_active(row)
@@ -123,7 +131,9 @@ def tree_from_dump(dump: bytes) -> PhaseTree:
     """The tree of one live process from ``Recording.dump``."""
     if not dump:
         return PhaseTree()
-    return merge_trees(tree_from_rows(role["tree"]) for role in json.loads(dump)["roles"])
+    data = json.loads(dump)
+    has_cpu = _measured_cpu(data["workers"])
+    return merge_trees(tree_from_rows(role["tree"], has_cpu) for role in data["roles"])
 
 
 class WorkerSnapshot:
@@ -137,8 +147,8 @@ class WorkerSnapshot:
     path : str
         Its file, relative to the run directory.
     rank : int or None
-    started_at, written_at : float
-        Seconds since the epoch; ``written_at`` is the last sign of life.
+    started_at, written_at : float or None
+        Seconds since the epoch; ``written_at`` is the last sign of life.  None when the clock was unusable.
     wall_ns : int
         Sum of its outermost phases, open ones included.
     verdict : str
@@ -159,8 +169,8 @@ class WorkerSnapshot:
         self.pid: int = facts["pid"]
         self.role: str = facts["role"]
         self.path: str = facts["path"]
-        self.started_at: float = facts["started_at"]
-        self.written_at: float = facts["written_at"]
+        self.started_at: float | None = facts["started_at"]
+        self.written_at: float | None = facts["written_at"]
         self.run_id: str = facts["attempt"]
         self.write_failures: int = facts["write_failures"]
         self.host: str = facts["host"]
@@ -188,7 +198,7 @@ class WorkerSnapshot:
     def tree(self) -> PhaseTree:
         """The phases of this process alone."""
         if self._tree is None:
-            self._tree = tree_from_rows(self._facts.get("tree") or ())
+            self._tree = tree_from_rows(self._facts.get("tree") or (), _measured_cpu([self._facts]))
         return self._tree
 
     @property
@@ -263,7 +273,7 @@ class MergedRun:
         """Attempt, start, host, program and Python version of the worker that started first."""
         if not self.workers:
             return {}
-        first = min(self.workers, key=lambda worker: worker.started_at)
+        first = min(self.workers, key=lambda worker: worker.started_at or float("inf"))
         facts = first.facts
         return {
             "run_id": self.run_id,
@@ -292,7 +302,8 @@ class MergedRun:
         """The phases of `role`, its processes joined; empty for a role that is not there."""
         if role not in self._trees:
             rows = self._roles[role]["tree"] if role in self._roles else ()
-            self._trees[role] = tree_from_rows(rows)
+            has_cpu = _measured_cpu(worker._facts for worker in self.workers_of(role))
+            self._trees[role] = tree_from_rows(rows, has_cpu)
         return self._trees[role]
 
     def samples_of(self, role: str) -> list[Any]:
