@@ -29,24 +29,29 @@ struct lp_run_counter {
     struct lp_hist *hist_negative; /* of -amount */
 };
 
-/* One path.  Phase 0 of a tree is the root (path ()). */
+/* Phases that stand for something else than a name the program gave, besides enum lp_node_flags. */
+#define LP_RUN_DAMAGED (1u << 31) /* "(damaged)": what hangs below lost its place, or its name */
+
+/* One path.  Phase 0 of a tree is the root (path ()): its wall is its threads' elapsed time, its inner what ran in
+ * scopes, so its self is the time outside any phase; calls are 0.  A phase that stands for a thread's name
+ * (LP_NODE_THREAD) has no calls either, and the sums of its children's times. */
 struct lp_run_phase {
-    uint32_t parent;       /* index in the tree; the root is its own parent */
-    uint32_t name;         /* id in run->names */
-    uint32_t depth;        /* 0 for the root */
-    uint32_t flags;        /* enum lp_node_flags, ORed */
-    uint32_t processes;    /* how many have it */
-    uint64_t calls;        /* finished entries */
-    uint64_t open;         /* entries open at the end (or now) */
-    uint64_t skipped;      /* left out by sample= */
-    uint64_t unmeasured;   /* finished entries without CPU and suspended time */
+    uint32_t parent;     /* index in the tree; the root is its own parent */
+    uint32_t name;       /* id in run->names */
+    uint32_t depth;      /* 0 for the root */
+    uint32_t flags;      /* enum lp_node_flags, ORed */
+    uint32_t processes;  /* how many have it */
+    uint64_t calls;      /* finished entries */
+    uint64_t open;       /* entries open at the end (or now) */
+    uint64_t skipped;    /* left out by sample= */
+    uint64_t unmeasured; /* finished entries without CPU and suspended time */
     uint64_t async_entries;
-    double wall_ns;        /* of finished entries */
-    double open_wall_ns;   /* of open ones, so far */
+    double wall_ns;      /* of finished entries */
+    double open_wall_ns; /* of open ones, so far */
     double suspended_ns;
     double inner_ns;
     double cpu_ns;         /* signed */
-    double min_ns, max_ns; /* valid when calls > 0 */
+    double min_ns, max_ns; /* valid when calls > 0, else NaN */
     struct lp_hist *hist;  /* of finished entries' wall in ns; NULL when none */
     struct lp_run_counter *counters;
 };
@@ -55,48 +60,64 @@ struct lp_run_tree {
     struct lp_run_phase *phases; /* parents before children */
     size_t count;
     size_t cap;
-    struct lp_map children;      /* (parent << 32 | name) -> index */
+    struct lp_map children; /* (parent << 32 | kind << 30 | name) -> index; see lp__run_tree_child */
 };
 
 enum lp_verdict {
     LP_VERDICT_FINISHED, /* the mark is there */
     LP_VERDICT_RUNNING,
-    LP_VERDICT_STALE,    /* another host or unknown: heartbeat too old to say running */
-    LP_VERDICT_KILLED,   /* gone with a scope open */
-    LP_VERDICT_ENDED,    /* gone without closing, no scope open */
-    LP_VERDICT_NOTHING   /* started, nothing recorded */
+    LP_VERDICT_STALE,  /* another host or unknown: heartbeat too old to say running */
+    LP_VERDICT_KILLED, /* gone with a scope open */
+    LP_VERDICT_ENDED,  /* gone without closing, no scope open */
+    LP_VERDICT_NOTHING /* started, nothing recorded */
 };
 
 struct lp_run_process {
-    const char *path;    /* of its file, relative to the run directory */
+    const char *path; /* of its file, relative to the run directory */
     const char *host;
-    const char *role;    /* as given; may hold any bytes; NUL-terminated */
+    const char *role; /* as given; may hold any bytes; NUL-terminated */
     const char *attempt;
+    const char *attempt_source;             /* "own", "launcher", "fresh"; "" unknown */
     const char *launcher, *job, *conflicts; /* "" when none */
-    const char *python;  /* "3.12.1", "" for a C program */
-    const char *argv;    /* joined by spaces, quoted where needed */
-    uint32_t role_index; /* in run->roles */
+    const char *python;                     /* "3.12.1", "" for a C program */
+    const char *argv;                       /* joined by spaces, quoted where needed */
+    const char *exe, *cwd;
+    const char *version;           /* of the package that recorded */
+    const char *revision, *branch; /* of the program's source; "" unknown */
+    const char *cpu_model, *kernel;
+    const char *parent_file;                   /* file name of the process that started it; "" unknown */
+    int64_t cores, hardware_threads, affinity; /* -1 unknown */
+    int64_t ram_bytes, memory_limit_bytes;     /* -1 unknown or none */
+    double quota_cores;                        /* NaN unknown or none */
+    uint32_t role_index;                       /* in run->roles */
     uint32_t pid, parent_pid;
     int64_t rank, world_size, local_rank; /* -1 unknown */
     enum lp_verdict verdict;
-    const char *killed_in;   /* deepest open path, "a/b"; "" if none */
-    double started_real_ns;  /* epoch */
-    double last_real_ns;     /* last write, heartbeat or close */
-    int64_t started_mono_ns, last_mono_ns;
+    const char *killed_in;                 /* deepest open path, "a/b", whatever the verdict; "" if none */
+    double started_real_ns;                /* epoch; NaN unknown */
+    double last_real_ns;                   /* last write, heartbeat or close, on the clock of the start; NaN unknown */
+    int64_t started_mono_ns, last_mono_ns; /* comparable within one boot_id; 0 unknown */
     uint8_t boot_id[16];
-    double top_wall_ns;      /* wall of depth-1 phases, open ones included */
-    double elapsed_ns;       /* over its threads */
-    double outside_ns;       /* elapsed - what depth-1 scopes charged; >= 0 */
-    uint64_t entries;        /* finished, all phases */
-    uint32_t threads;        /* that recorded, finished ones included */
+    double top_wall_ns; /* wall of the outermost phases, open ones included */
+    double elapsed_ns;  /* over its threads */
+    double outside_ns;  /* elapsed - what ran in scopes, open ones included; >= 0 */
+    uint64_t entries;   /* finished, all phases */
+    uint64_t open;      /* open scopes */
+    uint32_t threads;   /* that recorded, finished ones included */
     uint64_t drops[LP_DROP_COUNT];
     uint64_t write_failures;
     uint32_t wall_clock, cpu_clock, place, copy_interval_ms;
-    const char *cpu_refused; /* "" */
+    const char *cpu_refused, *wall_refused;          /* why a better clock was not taken; "" if the best was */
     double wall_cost_ns, cpu_cost_ns, entry_cost_ns; /* NaN when not measured */
-    bool clock_stepped, damaged, truncated;
-    uint32_t torn_threads;   /* died while booking an entry */
-    struct lp_run_tree *tree;/* own tree, only with keep_process_trees; else NULL */
+    const char *why_not_run_dir;                     /* the store is not mapped there; "" if it is */
+    double ns_per_tick;
+    bool clock_stepped, clock_guessed, damaged, truncated;
+    uint32_t torn_threads;                     /* died while booking an entry */
+    uint32_t damaged_segments, newer_segments; /* left out */
+    uint64_t damaged_nodes;                    /* nodes without a place, a name or possible numbers */
+    int32_t grow_errno;                        /* why the store was refused space; 0 */
+    uint64_t own_cpu_ns;                       /* of the recorder's own thread */
+    struct lp_run_tree *tree;                  /* own tree, only with keep_process_trees; else NULL */
 };
 
 struct lp_run_role {
@@ -109,7 +130,7 @@ struct lp_run_role {
 
 struct lp_run_attempt {
     const char *id;
-    uint32_t files;
+    uint32_t files; /* readable ones */
     double started_real_ns, last_real_ns;
     bool chosen;
 };
@@ -123,26 +144,28 @@ struct lp_run_bad_file {
 struct lp_run {
     struct lp_arena arena;
     struct lp_intern names;
-    const char *directory;          /* as given */
-    struct lp_run_attempt *attempts;/* oldest first */
+    const char *directory;           /* as given */
+    struct lp_run_attempt *attempts; /* oldest first */
     size_t attempt_count;
     struct lp_run_process *processes; /* of the chosen attempt(s), by role, rank, start */
     size_t process_count;
-    struct lp_run_role *roles;      /* by top_wall_ns, largest first */
+    struct lp_run_role *roles; /* by top_wall_ns, largest first; one may be "": its files do not say */
     size_t role_count;
-    struct lp_run_bad_file *bad;    /* unreadable, denied or damaged beyond use */
+    struct lp_run_bad_file *bad; /* unreadable, denied or damaged beyond use */
     size_t bad_count;
-    int64_t *missing_ranks;         /* of 0 … world_size-1, capped at 1,000 named */
+    int64_t *missing_ranks; /* of 0 … world_size-1, capped at 1,000 named */
     size_t missing_count;
-    int64_t world_size;             /* -1 unknown */
-    bool own_folders;               /* some workers recorded below user-<uid> */
+    int64_t missing_total;  /* all of them */
+    int64_t world_size;     /* -1 unknown */
+    bool own_folders;       /* some workers recorded below user-<uid> */
+    bool listing_truncated; /* more files than the ceiling */
 };
 
 struct lp_run_options {
-    const char *attempt;      /* NULL or "latest", an id, or "all" */
-    const char *ranks;        /* "0-3,5"; NULL: all */
-    const char *roles;        /* "a,b"; NULL: all */
-    const char *hosts;        /* "a,b"; NULL: all */
+    const char *attempt; /* NULL or "latest", an id, or "all" */
+    const char *ranks;   /* "0-3,5"; NULL: all */
+    const char *roles;   /* "a,b"; NULL: all */
+    const char *hosts;   /* "a,b"; NULL: all */
     bool any_owner;
     bool read_only;
     bool keep_process_trees;
@@ -159,7 +182,8 @@ LP_WARN_UNUSED int lp__run_load(const char *run_dir, const struct lp_run_options
 LP_WARN_UNUSED int lp__run_load_image(const void *bytes, uint64_t len, struct lp_run **out, struct lp_error *err);
 void lp__run_free(struct lp_run *run);
 
-/* Child of `parent` named `name` (an id), or UINT32_MAX. */
+/* Child of `parent` that the program named `name` (an id), or UINT32_MAX.  Threads' names, "(folded)" and "(damaged)"
+ * are other kinds of child, so that they cannot meet a phase of the same name. */
 uint32_t lp__run_tree_child(const struct lp_run_tree *tree, uint32_t parent, uint32_t name);
 
 #endif
