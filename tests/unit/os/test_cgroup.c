@@ -96,6 +96,18 @@ static void test_v1_in_a_container(void **state)
     assert_int_equal(memory, 1048576);
 }
 
+/* A group inside the container: the mount's root has to be cut off its path. */
+static void test_group_below_the_container(void **state)
+{
+    (void)state;
+    put("proc/self/cgroup", "0::/pods/abc/inner\n");
+    put("proc/self/mountinfo", "30 24 0:26 /pods/abc /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n");
+    put("sys/fs/cgroup/inner/cpu.max", "50000 100000\n");
+    put("sys/fs/cgroup/cpu.max", "200000 100000\n");
+    ask();
+    assert_true(cores == 0.5);
+}
+
 /* The path lies outside the namespace: what is mounted at the root still answers. */
 static void test_path_that_does_not_exist(void **state)
 {
@@ -144,6 +156,7 @@ int main(void)
         TEST(test_v2_without_limits),
         TEST(test_v1_hierarchies_are_told_apart),
         TEST(test_v1_in_a_container),
+        TEST(test_group_below_the_container),
         TEST(test_path_that_does_not_exist),
         TEST(test_hybrid),
         TEST(test_garbage),

@@ -9,8 +9,11 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 
 #include "os/file.h"
 #include "scratch.h"
@@ -139,21 +142,35 @@ struct reader {
     pthread_t writer;
 };
 
+static atomic_int signals_seen;
+
 static void on_signal(int number)
 {
     (void)number;
+    atomic_fetch_add(&signals_seen, 1);
 }
 
-/* Takes a few bytes at a time and interrupts the writer before each. */
+static void interrupt(pthread_t thread)
+{
+    int before = atomic_load(&signals_seen);
+    pthread_kill(thread, SIGUSR1);
+    while (atomic_load(&signals_seen) == before)
+        sched_yield();
+}
+
+/* Takes a few bytes at a time.  The writer, blocked in front of the full pipe, is interrupted three times before each:
+ * once in the middle of a write, which comes back short, and then with nothing written. */
 static void *read_slowly(void *arg)
 {
     struct reader *reader = arg;
-    char bytes[777];
+    char bytes[7777];
     ssize_t got;
-    while ((got = read(reader->fd, bytes, sizeof bytes)) > 0) {
-        reader->got += (size_t)got;
-        pthread_kill(reader->writer, SIGUSR1);
-    }
+    do {
+        for (int i = 0; i < 3; i++)
+            interrupt(reader->writer);
+        got = read(reader->fd, bytes, sizeof bytes);
+        if (got > 0) reader->got += (size_t)got;
+    } while (got > 0);
     return NULL;
 }
 
@@ -303,6 +320,24 @@ static void test_atomic_write_keeps_the_old_on_failure(void **state)
     assert_int_equal(entries(), 1);
 }
 
+static void test_full_disk_leaves_no_debris(void **state)
+{
+    (void)state;
+    struct lp_error err;
+    struct rlimit old, tiny;
+    put("out", "old");
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    tiny = (struct rlimit){.rlim_cur = 4, .rlim_max = old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tiny), 0);
+    int rc = lp__write_atomic(at("out"), "longer than four", 16, false, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(rc, LP_ERR_NO_SPACE);
+    assert_content(at("out"), "old");
+    assert_int_equal(entries(), 1);
+}
+
 static void test_make_dirs(void **state)
 {
     (void)state;
@@ -336,6 +371,7 @@ int main(void)
         TEST(test_atomic_write_goes_through_pipes_and_devices),
         TEST(test_atomic_write_to_a_descriptor),
         TEST(test_atomic_write_keeps_the_old_on_failure),
+        TEST(test_full_disk_leaves_no_debris),
         TEST(test_make_dirs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,7 @@ static void test_hostile_content(void **state)
     (void)state;
     put("r/.git/HEAD", "ref: refs/heads/../../../secret\n");
     put("r/secret", HASH "\n");
+    put("r/.git/refs/heads/x", HASH "\n"); /* so that the path above could be walked */
     assert_true(read_at("r"));
     assert_string_equal(revision, "");
     put("r/.git/HEAD", "ref: /etc/hostname\n");

@@ -19,17 +19,22 @@
 /* A child that waits for its end of a pipe to close. */
 static pid_t start_child(int *hold, const char *name)
 {
-    int ends[2];
+    int ends[2], ready[2];
     char byte;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (!pid) {
         prctl(PR_SET_NAME, name);
         close(ends[1]);
+        close(ready[1]);
         _exit(read(ends[0], &byte, 1) ? 1 : 0);
     }
     close(ends[0]);
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 0); /* until it has its name */
+    close(ready[0]);
     *hold = ends[1];
     return pid;
 }
