@@ -3,6 +3,8 @@
 #include "state.h"
 
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "collect/name.h"
 
@@ -97,6 +99,47 @@ lp_name_id lpx_name_slow(struct lpx_state *state, struct lp_recording *recording
     if (!check_shape(recording, id, name)) return 0;
     lpx_hosts_look(&state->hosts);
     if (PyUnicode_CheckExact(name)) remember(state, recording, name, id);
+    return id;
+}
+
+static lp_name_id id_of_any(PyObject *name)
+{
+    PyObject *bytes = PyUnicode_Check(name) ? PyUnicode_AsEncodedString(name, "utf-8", "surrogatepass") : NULL;
+    lp_name_id id = bytes ? lp__name_register(PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes)) : 0;
+    Py_XDECREF(bytes);
+    return id;
+}
+
+/* Looked up in what `threading` holds, without running any of its code or making an object for a foreign thread. */
+static lp_name_id name_from_threading(PyObject *threading)
+{
+    PyObject *active = PyObject_GetAttrString(threading, "_active");
+    PyObject *ident = PyLong_FromUnsignedLong(PyThread_get_thread_ident());
+    PyObject *thread = active && ident ? PyObject_GetItem(active, ident) : NULL;
+    PyObject *name = thread ? PyObject_GetAttrString(thread, "_name") : NULL;
+    lp_name_id id = name ? id_of_any(name) : 0;
+    Py_XDECREF(name);
+    Py_XDECREF(thread);
+    Py_XDECREF(ident);
+    Py_XDECREF(active);
+    return id;
+}
+
+lp_name_id lpx_thread_name(void)
+{
+    PyObject *name, *threading;
+    struct lpx_error error;
+    lp_name_id id = 0;
+    if (!PyGILState_Check()) return 0; /* C code on a thread of its own */
+    error = lpx_error_hide();
+    name = PyUnicode_FromString("threading");
+    threading = name ? PyImport_GetModule(name) : NULL;
+    if (threading) id = name_from_threading(threading);
+    PyErr_Clear();
+    Py_XDECREF(threading);
+    Py_XDECREF(name);
+    lpx_error_restore(error);
+    if (id == 0 && getpid() == (pid_t)syscall(SYS_gettid)) return lp__name_register("MainThread", 10);
     return id;
 }
 

@@ -96,6 +96,7 @@ static bool parse_options(struct made_options *made, PyObject *args, PyObject *k
     made->core.no_cpu = !measure_cpu;
     made->core.strict_names = strict != 0;
     made->core.thread_names = thread_names != 0;
+    made->core.thread_name = lpx_thread_name;
     made->core.share_group = share != NULL;
     made->core.max_paths = max_paths;
     if (!set_store(made, store) || !PyUnicode_FSConverter(run_dir, &made->run_dir)) return false;

@@ -54,6 +54,8 @@ static inline lp_name_id lpx_name_id(struct lpx_state *state, struct lp_recordin
     return lpx_name_slow(state, recording, name);
 }
 void lpx_names_clear(struct lpx_state *state);
+/* The Python name of the calling thread, 0 when it has none: what thread_names nests phases under. */
+lp_name_id lpx_thread_name(void);
 /* The str of a registered name; a new reference. */
 PyObject *lpx_name_str(lp_name_id id);
 /* `name` itself if it is a str (a subclass gives its characters), else NULL and TypeError.  A new reference. */

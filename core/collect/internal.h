@@ -19,6 +19,7 @@ struct lp_recording {
     atomic_bool closed;
     bool store_made;
     bool no_cpu, thread_names, strict_names, share_group;
+    lp_name_id (*thread_name)(void);
     enum lp_store_choice choice;
     uint32_t copy_interval_ms, max_paths;
     struct lp_store store;

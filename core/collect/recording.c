@@ -82,6 +82,7 @@ static bool copy_options(struct lp_recording *recording, const struct lp_recordi
     if (options->python) recording->python = lp__strndup(options->python, strlen(options->python));
     recording->no_cpu = options->no_cpu;
     recording->thread_names = options->thread_names;
+    recording->thread_name = options->thread_name;
     recording->strict_names = options->strict_names;
     recording->share_group = options->share_group;
     recording->choice = options->store;

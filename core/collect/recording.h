@@ -26,8 +26,9 @@ struct lp_recording_options {
     const char *attempt; /* NULL: LINEPROFILER_RUN_ID, else the launcher's identity, else fresh */
     const char *python;  /* version of the host interpreter; NULL for C programs */
     enum lp_store_choice store;
-    bool no_cpu;       /* measure_cpu=False */
-    bool thread_names; /* nest each thread's phases below its name */
+    bool no_cpu;                     /* measure_cpu=False */
+    bool thread_names;               /* nest each thread's phases below its name */
+    lp_name_id (*thread_name)(void); /* the host's name of the calling thread, 0: none; NULL or 0: the native name */
     bool share_group;
     bool strict_names;
     uint32_t max_paths;        /* 0: 16,384 */

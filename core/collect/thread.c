@@ -93,9 +93,11 @@ static bool init_state(struct lp_recording *recording, struct lp_thread *thread)
     return true;
 }
 
-static lp_name_id native_thread_name(void)
+static lp_name_id thread_name(const struct lp_recording *recording)
 {
     char name[32] = "";
+    lp_name_id given = recording->thread_name ? recording->thread_name() : 0;
+    if (given) return given;
     if (pthread_getname_np(pthread_self(), name, sizeof name) || name[0] == '\0') return 0;
     return lp__name_register(name, strlen(name));
 }
@@ -121,7 +123,7 @@ static void start_tenancy(struct lp_recording *recording, struct lp_thread *thre
     thread->base = thread->root;
     thread->root_scope.node = thread->root;
     thread->root_scope.generation = thread->generation;
-    if (recording->thread_names) lp__thread_set_name(thread, native_thread_name());
+    if (recording->thread_names) lp__thread_set_name(thread, thread_name(recording));
     record->attached_ticks = record->last_ticks = lp__ticks();
     record->drops[LP_DROP_END_WITHOUT_BEGIN] += recording->lost_ends;
     record->drops[LP_DROP_END_INHERITED] += recording->lost_inherited;
