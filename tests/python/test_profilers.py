@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
 import signal
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from lineprofiler import accounting
-from lineprofiler.accounting import Profiler, merge_run, phase
+from lineprofiler.accounting import Profiler, _profiler, merge_run, phase
 
 
 def test_two_live_profilers_in_two_directories_both_record(tmp_path: Path) -> None:
@@ -220,7 +219,6 @@ def test_profiler_dies_with_its_last_reference(run_dir: Path) -> None:
 def hooks() -> dict[str, object]:
     return {
         "signals": {number: signal.getsignal(number) for number in signal.valid_signals()},
-        "atexit": atexit._ncallbacks(),
         "trace": sys.gettrace(),
         "profile": sys.getprofile(),
         "threading": getattr(threading, "gettrace", lambda: None)(),
@@ -259,22 +257,28 @@ def test_everything_is_as_before_after_close_in_any_order(tmp_path: Path) -> Non
         assert after[name] == value, name
 
 
+def test_exit_function_is_registered_only_while_a_profiler_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered: list[object] = []
+    monkeypatch.setattr(_profiler.atexit, "register", registered.append)
+    monkeypatch.setattr(_profiler.atexit, "unregister", registered.remove)
+    a = Profiler(tmp_path / "a")
+    b = Profiler(tmp_path / "b")
+    assert len(registered) == 1
+    a.close()
+    assert len(registered) == 1
+    del b
+    gc.collect()
+    assert registered == []
+
+
 def test_handlers_of_the_program_are_never_touched(run_dir: Path) -> None:
-    def handler(number: int, frame: object) -> None: ...
-
-    previous = signal.signal(signal.SIGUSR1, handler)
-    try:
-        with Profiler(run_dir, install=True):
-            with phase("x"):
-                for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
-                    assert signal.getsignal(number) is (handler if number == signal.SIGUSR1 else hooks_default(number))
-        assert signal.getsignal(signal.SIGUSR1) is handler
-    finally:
-        signal.signal(signal.SIGUSR1, previous)
-
-
-def hooks_default(number: int) -> object:
-    return signal.getsignal(number)
+    before = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    with Profiler(run_dir, install=True):
+        with phase("x"):
+            assert {number: signal.getsignal(number) for number in signal.valid_signals()} == before
+    assert {number: signal.getsignal(number) for number in signal.valid_signals()} == before
 
 
 def test_recording_goes_on_after_a_signal_that_the_program_survives(run_dir: Path) -> None:

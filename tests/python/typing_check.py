@@ -76,7 +76,7 @@ def look(tree: PhaseTree) -> None:
 
 
 assert_type(plain(1, b="x"), list[int])
-assert_type(later, Callable[[int], Coroutine[Any, Any, str]])
+assert_type(later(1), Coroutine[Any, Any, str]).close()
 assert_type(many(), Iterator[int])
 assert_type(later_many(), AsyncIterator[int])
 assert_type(Thing().method(1), bytes)
