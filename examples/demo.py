@@ -7,6 +7,7 @@ python examples/demo.py [RUN_DIR]     without RUN_DIR a temporary folder, remove
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -34,6 +35,8 @@ def actor(seed: int, games: int, run_dir: str, progress: Connection) -> None:
 
 
 def record(run_dir: str) -> None:
+    # The processes started from here inherit the run; each still says which role it plays.
+    accounting.start(run_dir=run_dir, role="coach")
     context = multiprocessing.get_context("spawn")
     workers = []
     for seed in range(ACTORS):
@@ -45,17 +48,19 @@ def record(run_dir: str) -> None:
         workers.append((worker, listener))
 
     victim, listener = workers[-1]
-    while listener.recv() < 1:
-        pass
+    with accounting.phase("wait for the victim"):
+        while listener.recv() < 1:
+            pass
     assert victim.pid is not None
     os.kill(victim.pid, signal.SIGKILL)
     for worker, listener in workers:
-        # Reading to the end keeps a worker from waiting for room in its pipe.
-        try:
-            while True:
-                listener.recv()
-        except EOFError:
+        with accounting.phase("wait for an actor"):
+            # Reading to the end keeps a worker from waiting for room in its pipe.
+            with contextlib.suppress(EOFError):
+                while True:
+                    listener.recv()
             worker.join()
+    accounting.stop()
 
 
 def main() -> int:
