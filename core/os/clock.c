@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "os/cpuid.h"
 #include "os/file.h"
 #include "os/rseq.h"
 
@@ -83,59 +84,41 @@ static bool clocksource_is(const char *wanted, char *why, size_t cap)
     return false;
 }
 
+/* May ticks come from the processor's counter?  The kernel's own choice is the best proof that its cores agree and that
+ * nothing stops it; who forces the counter vouches for that (a virtual machine whose kernel prefers kvm-clock).
+ * tsc_reliable is not asked for: a virtual machine with a perfect TSC does not list it. */
 #if defined(__x86_64__) && defined(__linux__)
 
-static bool has_word(const char *line, const char *word)
-{
-    size_t len = strlen(word);
-    for (const char *at = line; (at = strstr(at, word)); at += len)
-        if (at > line && at[-1] == ' ' && (at[len] == ' ' || at[len] == '\0')) return true;
-    return false;
-}
-
-/* tsc_reliable is not asked for: a virtual machine with a perfect TSC does not list it. */
-static bool is_invariant(char *why, size_t cap)
-{
-    struct lp_buf buf;
-    lp__buf_init(&buf, 16384);
-    const char *missing = "flags";
-    char *flags = lp__slurp("/proc/cpuinfo", &buf, NULL) || !buf.data ? NULL : strstr(buf.data, "\nflags");
-    if (flags) {
-        flags[1 + strcspn(flags + 1, "\n")] = '\0';
-        missing = !has_word(flags, "constant_tsc")  ? "constant_tsc"
-                  : !has_word(flags, "nonstop_tsc") ? "nonstop_tsc"
-                                                    : NULL;
-    }
-    lp__buf_release(&buf);
-    if (missing) snprintf(why, cap, "/proc/cpuinfo lists no %s", missing);
-    return !missing;
-}
-
-static bool may_use_counter(char *why, size_t cap)
+static bool may_use_counter(bool forced, char *why, size_t cap)
 {
     int mode = PR_TSC_ENABLE;
     if (!prctl(PR_GET_TSC, &mode) && mode != PR_TSC_ENABLE) {
         snprintf(why, cap, "rdtsc is forbidden in this process");
         return false;
     }
-    return is_invariant(why, cap) && clocksource_is("tsc", why, cap);
+    if (!lp__cpuid_invariant_tsc()) {
+        snprintf(why, cap, "the TSC does not run at one rate in every power state");
+        return false;
+    }
+    return forced || clocksource_is("tsc", why, cap);
 }
 
 static const enum lp_wall_clock counter = LP_WALL_TSC;
 
 #elif defined(__aarch64__) && defined(__linux__)
 
-static bool may_use_counter(char *why, size_t cap)
+static bool may_use_counter(bool forced, char *why, size_t cap)
 {
-    return clocksource_is("arch_sys_counter", why, cap);
+    return forced || clocksource_is("arch_sys_counter", why, cap);
 }
 
 static const enum lp_wall_clock counter = LP_WALL_CNTVCT;
 
 #else
 
-static bool may_use_counter(char *why, size_t cap)
+static bool may_use_counter(bool forced, char *why, size_t cap)
 {
+    (void)forced;
     snprintf(why, cap, "no known counter on this platform");
     return false;
 }
@@ -149,7 +132,7 @@ static void decide_wall(void)
     const char *forced = secure_getenv("LINEPROFILER_CLOCK");
     if (forced && !strcmp(forced, "monotonic"))
         snprintf(lp__clock.wall_refused, sizeof lp__clock.wall_refused, "LINEPROFILER_CLOCK=monotonic");
-    else if (may_use_counter(lp__clock.wall_refused, sizeof lp__clock.wall_refused))
+    else if (may_use_counter(forced && !strcmp(forced, "tsc"), lp__clock.wall_refused, sizeof lp__clock.wall_refused))
         lp__clock.wall = counter;
 }
 

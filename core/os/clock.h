@@ -34,6 +34,7 @@ extern struct lp_clock lp__clock;
 
 /* Chooses and proves the clocks (about 0.25 ms, two short sleeps).  Idempotent and thread-safe; again after a fork
  * with `again`.  LINEPROFILER_CLOCK=tsc|monotonic and LINEPROFILER_CPU_CLOCK=rseq|age|syscall|none force a choice;
+ * tsc (or cntvct) also where the kernel prefers another clock source;
  * a forced clock that fails its proof is refused: the next one is taken and the refusal recorded. */
 void lp__clock_init(bool again);
 

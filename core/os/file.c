@@ -171,7 +171,7 @@ static int named_descriptor(const char *path)
     if (strncmp(path, folder, sizeof folder - 1)) return -1;
     const char *digits = path + sizeof folder - 1;
     size_t len = strspn(digits, "0123456789");
-    return len && len < 9 && !digits[len] ? atoi(digits) : -1;
+    return len && len < 9 && !digits[len] ? (int)strtol(digits, NULL, 10) : -1;
 }
 
 /* The directory part of a path, "." when it has none.  NULL without memory. */

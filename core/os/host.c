@@ -15,6 +15,7 @@
 
 #include "base/fmt.h"
 #include "os/cgroup.h"
+#include "os/cpuid.h"
 #include "os/file.h"
 
 enum { FILE_CEILING = 64 * 1024 };
@@ -61,6 +62,7 @@ static void read_cpu_model(const char *root, char *out, size_t cap)
 {
     struct lp_buf buf;
     char implementer[16], part[16];
+    if (!*root && lp__cpuid_brand(out, cap)) return;
     if (read_below(root, "/proc/cpuinfo", &buf) && !find_value(buf.data, "model name", out, cap) &&
         find_value(buf.data, "CPU implementer", implementer, sizeof implementer) &&
         find_value(buf.data, "CPU part", part, sizeof part))

@@ -31,6 +31,8 @@ void lp__host_facts_at(const char *root, struct lp_host_facts *out); /* `root` s
  * 0 when there is no such process (a zombie is none) or /proc is hidden. */
 uint64_t lp__process_start(pid_t pid);
 pid_t lp__process_parent(pid_t pid); /* 0 unknown */
+/* The nearest ancestor with this command name (at most 15 characters) and its start time; 0 when there is none. */
+pid_t lp__process_ancestor(const char *name, uint64_t *start);
 
 /* Does a live process still map the file with this device and inode?  1 yes, 0 no, -1 cannot know. */
 int lp__process_maps_file(pid_t pid, dev_t device, ino_t inode);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "os/host.h"
 
 struct env {
     lp_env_lookup *lookup;
@@ -106,16 +107,31 @@ static void identify_ranks(const struct env *env, struct identity *out)
     out->is_weak = true; /* the port is 29500 for everyone who did not choose one */
 }
 
+/* On one node, the folder where the agent collects its workers' errors is new for every launch:
+ * …/RUN_RANDOM/attempt_N/LOCAL_RANK/error.json.  Gives the part RUN_RANDOM. */
+static bool find_agent_folder(const struct env *env, const char **folder, size_t *len)
+{
+    const char *path = get(env, "TORCHELASTIC_ERROR_FILE"), *end = path ? strstr(path, "/attempt_") : NULL;
+    if (!end || number(get(env, "GROUP_WORLD_SIZE")) != 1) return false;
+    *folder = end;
+    while (*folder > path && (*folder)[-1] != '/')
+        --*folder;
+    *len = (size_t)(end - *folder);
+    return *len > 0;
+}
+
 static void identify_torchrun(const struct env *env, struct identity *out)
 {
-    const char *run = get(env, "TORCHELASTIC_RUN_ID");
-    identify_ranks(env, out);
-    if (run && strcmp(run, "none")) {
-        const char *port = get(env, "MASTER_PORT");
+    const char *run = get(env, "TORCHELASTIC_RUN_ID"), *port = get(env, "MASTER_PORT"), *folder;
+    bool is_named = run && strcmp(run, "none");
+    size_t len;
+    if (is_named) snprintf(out->job, sizeof out->job, "torchrun %.80s", run);
+    if (find_agent_folder(env, &folder, &len))
+        snprintf(out->id, sizeof out->id, "torch-%.*s", (int)len, folder);
+    else if (is_named)
         snprintf(out->id, sizeof out->id, "torch-%s-%s", run, port ? port : "0");
-        snprintf(out->job, sizeof out->job, "torchrun %.80s", run);
-        out->is_weak = false;
-    }
+    else
+        identify_ranks(env, out);
     add_restart(env, "TORCHELASTIC_RESTART_COUNT", out);
 }
 
@@ -143,9 +159,11 @@ static void identify_openmpi(const struct env *env, struct identity *out)
 
 static void identify_pmi(const struct env *env, struct identity *out)
 {
-    const char *job = get(env, "PMI_JOBID");
+    const char *job = get(env, "PMI_JOBID"), *port = get(env, "PMI_PORT");
     identify_pmix(env, out);
-    if (!out->id[0] && job) snprintf(out->id, sizeof out->id, "pmi-%s", job);
+    if (out->id[0] || (!job && !port)) return;
+    snprintf(out->id, sizeof out->id, "pmi-%s", job ? job : port);
+    out->is_weak = !job; /* a port may be used again */
 }
 
 static void identify_slurm(const struct env *env, struct identity *out)
@@ -369,7 +387,18 @@ static const char *environment(const char *name, void *arg)
     return secure_getenv(name);
 }
 
+/* MPICH and Intel MPI name no job, but all ranks of a node descend from one proxy. */
+static void identify_by_proxy(struct lp_launch *out)
+{
+    const struct env env = {environment, NULL};
+    uint64_t start;
+    pid_t proxy = lp__process_ancestor("hydra_pmi_proxy", &start);
+    if (proxy && number(get(&env, "MPI_LOCALNRANKS")) == out->world_size)
+        snprintf(out->attempt, sizeof out->attempt, "pmi-%lld.%llu", (long long)proxy, (unsigned long long)start);
+}
+
 void lp__launch_read_environment(struct lp_launch *out)
 {
     lp__launch_read(out, environment, NULL);
+    if (!strcmp(out->launcher, "pmi") && !out->attempt[0]) identify_by_proxy(out);
 }

@@ -24,6 +24,6 @@ typedef const char *lp_env_lookup(const char *name, void *arg);
 
 /* Reads the variables named in spec 04 "Identity".  Slurm counts only inside a step (SLURM_STEP_ID numeric). */
 void lp__launch_read(struct lp_launch *out, lp_env_lookup *lookup, void *arg);
-void lp__launch_read_environment(struct lp_launch *out); /* the same over secure_getenv */
+void lp__launch_read_environment(struct lp_launch *out); /* the same over secure_getenv and our ancestors */
 
 #endif

@@ -17,9 +17,9 @@
 
 enum { MAPS_CEILING = 64 << 20, STAT_CEILING = 4096 };
 
-/* Field `n` (as proc(5) numbers them, 4 and up) of /proc/PID/stat; 0 when it cannot be read, or when only the entry of a
- * dead process is left, which its parent has not fetched yet (state Z, X).  A process may be called "a) R 1", so fields
- * are counted from the last parenthesis. */
+/* Field `n` (as proc(5) numbers them, 4 and up) of /proc/PID/stat; 0 when it cannot be read, or when only the entry of
+ * a dead process is left, which its parent has not fetched yet (state Z, X).  A process may be called "a) R 1", so
+ * fields are counted from the last parenthesis. */
 static uint64_t stat_field(pid_t pid, int n)
 {
     int saved = errno;
@@ -46,6 +46,29 @@ uint64_t lp__process_start(pid_t pid)
 pid_t lp__process_parent(pid_t pid)
 {
     return (pid_t)stat_field(pid, 4);
+}
+
+static bool is_called(pid_t pid, const char *name)
+{
+    char path[64];
+    struct lp_buf buf;
+    lp__buf_init(&buf, 64);
+    snprintf(path, sizeof path, "/proc/%lld/comm", (long long)pid);
+    bool same = !lp__slurp(path, &buf, NULL) && buf.len == strlen(name) + 1 && !strncmp(buf.data, name, strlen(name));
+    lp__buf_release(&buf);
+    return same;
+}
+
+pid_t lp__process_ancestor(const char *name, uint64_t *start)
+{
+    int saved = errno;
+    pid_t pid = getppid();
+    for (int steps = 0; pid > 1 && steps < 32 && !is_called(pid, name); steps++)
+        pid = lp__process_parent(pid);
+    if (pid <= 1 || !is_called(pid, name)) pid = 0;
+    *start = pid ? lp__process_start(pid) : 0;
+    errno = saved;
+    return pid;
 }
 
 /* Looks for device and inode in one line of maps, "range perms offset major:minor inode path". */

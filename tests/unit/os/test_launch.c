@@ -66,6 +66,30 @@ static void test_torchrun_without_a_name_is_weak(void **state)
     assert_true(launch.attempt_is_weak);
 }
 
+/* One node: the agent's folder tells launches apart even when name and port are the same. */
+static void test_torchrun_on_one_node(void **state)
+{
+    (void)state;
+    char first[128];
+    READ("RANK=0", "WORLD_SIZE=2", "GROUP_WORLD_SIZE=1", "TORCHELASTIC_RUN_ID=none", "MASTER_ADDR=h",
+         "MASTER_PORT=29500", "TORCHELASTIC_RESTART_COUNT=0",
+         "TORCHELASTIC_ERROR_FILE=/tmp/torchelastic_ab/none_cd/attempt_0/0/error.json");
+    memcpy(first, launch.attempt, sizeof first);
+    assert_string_equal(first, "torch-none_cd");
+    assert_false(launch.attempt_is_weak);
+    READ("RANK=1", "WORLD_SIZE=2", "GROUP_WORLD_SIZE=1", "TORCHELASTIC_RUN_ID=none", "MASTER_ADDR=h",
+         "MASTER_PORT=29500", "TORCHELASTIC_RESTART_COUNT=0",
+         "TORCHELASTIC_ERROR_FILE=/tmp/torchelastic_ab/none_cd/attempt_0/1/error.json");
+    assert_string_equal(launch.attempt, first);
+    READ("RANK=1", "WORLD_SIZE=2", "GROUP_WORLD_SIZE=1", "TORCHELASTIC_RUN_ID=none", "MASTER_ADDR=h",
+         "MASTER_PORT=29500", "TORCHELASTIC_RESTART_COUNT=0",
+         "TORCHELASTIC_ERROR_FILE=/tmp/torchelastic_ab/none_ef/attempt_0/1/error.json");
+    assert_string_not_equal(launch.attempt, first);
+    READ("RANK=1", "WORLD_SIZE=4", "GROUP_WORLD_SIZE=2", "TORCHELASTIC_RUN_ID=none", "MASTER_ADDR=h",
+         "MASTER_PORT=29500", "TORCHELASTIC_ERROR_FILE=/tmp/torchelastic_ab/none_ef/attempt_0/1/error.json");
+    assert_string_equal(launch.attempt, "torch-h-29500-of4"); /* the folder is another one on each node */
+}
+
 static void test_rank_and_size_alone(void **state)
 {
     (void)state;
@@ -97,6 +121,9 @@ static void test_pmi(void **state)
     assert_string_equal(launch.attempt, "");
     READ("PMI_RANK=1", "PMI_SIZE=4", "PMI_JOBID=77.1");
     assert_string_equal(launch.attempt, "pmi-77.1");
+    READ("PMI_RANK=1", "PMI_SIZE=4", "PMI_PORT=host:4321");
+    assert_true(!strncmp(launch.attempt, "pmi-host_4321-", 14));
+    assert_true(launch.attempt_is_weak);
     READ("PMIX_RANK=1", "PMIX_NAMESPACE=slurm.pmix.77.1");
     assert_launch("pmi", 1, -1, -1);
     assert_string_equal(launch.attempt, "pmix-slurm.pmix.77.1");
@@ -267,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_no_launcher),
         cmocka_unit_test(test_torchrun),
         cmocka_unit_test(test_torchrun_without_a_name_is_weak),
+        cmocka_unit_test(test_torchrun_on_one_node),
         cmocka_unit_test(test_rank_and_size_alone),
         cmocka_unit_test(test_open_mpi),
         cmocka_unit_test(test_pmi),

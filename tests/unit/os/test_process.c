@@ -56,6 +56,35 @@ static void test_start_and_parent_despite_the_name(void **state)
     assert_int_equal(errno, 77);
 }
 
+static int wait_for(pid_t pid)
+{
+    int status;
+    if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) return 1;
+    return WEXITSTATUS(status);
+}
+
+static void test_ancestors_are_found_by_name(void **state)
+{
+    (void)state;
+    uint64_t start = 1;
+    pid_t pid = fork();
+    if (!pid) {
+        prctl(PR_SET_NAME, "proxy of many");
+        pid_t proxy = getpid();
+        uint64_t proxy_start = lp__process_start(proxy);
+        pid_t between = fork();
+        if (between) _exit(wait_for(between));
+        prctl(PR_SET_NAME, "a wrapper");
+        pid_t rank = fork();
+        if (rank) _exit(wait_for(rank));
+        prctl(PR_SET_NAME, "a rank");
+        _exit(lp__process_ancestor("proxy of many", &start) != proxy || start != proxy_start);
+    }
+    assert_int_equal(wait_for(pid), 0);
+    assert_int_equal(lp__process_ancestor("no such name", &start), 0);
+    assert_int_equal(start, 0);
+}
+
 static void test_mapped_files_are_found(void **state)
 {
     (void)state;
@@ -111,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_start_and_parent_despite_the_name),
+        TEST(test_ancestors_are_found_by_name),
         TEST(test_mapped_files_are_found),
         TEST(test_a_dead_process_maps_nothing),
         TEST(test_own_arguments),
