@@ -88,16 +88,26 @@ static void note_ranks(struct writer *writer)
     }
 }
 
+static const char *last_seen(char *out, size_t cap, double ago_ns)
+{
+    char duration[LP_FMT_CAP];
+    if (!(ago_ns > 0 && ago_ns < 1e18)) return "long ago"; /* now is not known, or the clocks disagree */
+    (void)snprintf(out, cap, "%s ago", lp__fmt_duration(duration, sizeof duration, ago_ns));
+    return out;
+}
+
 static void note_death(struct writer *writer, const struct lp_report_worker *worker, const char *name)
 {
     const struct lp_run_process *process = worker->process;
     const char *in = process->killed_in && process->killed_in[0] ? process->killed_in : NULL;
+    char ago[LP_FMT_CAP + 8];
     if (process->verdict == LP_VERDICT_KILLED)
         note(writer, LP_NOTE_KILLED, worker->role, name, 0, "%s was killed%s%.200s", name, in ? " in " : "",
              in ? in : "");
     if (process->verdict == LP_VERDICT_STALE)
         note(writer, LP_NOTE_STALE, worker->role, name, 0,
-             "%s was last heard of long ago and cannot be asked; it may have died%s%.200s", name, in ? " in " : "",
+             "%s was last heard of %s and cannot be asked; it may have died%s%.200s", name,
+             last_seen(ago, sizeof ago, writer->report->options.now_real_ns - process->last_real_ns), in ? " in " : "",
              in ? in : "");
 }
 

@@ -66,7 +66,8 @@ char *lp__page_label(const struct lp_page *page, char *out, size_t cap, const ch
 {
     struct lp_buf buf;
     lp__buf_init(&buf, cap - 1);
-    (void)lp__escape_label(&buf, text, strlen(text), columns, page->options.utf8);
+    struct lp_text shown = lp__shown_name((struct lp_text){text, strlen(text)});
+    (void)lp__escape_label(&buf, shown.bytes, shown.len, columns, page->options.utf8);
     (void)snprintf(out, cap, "%s", buf.data && !buf.failed ? buf.data : "?");
     lp__buf_release(&buf);
     return out;
@@ -159,6 +160,12 @@ void lp__page_flow_end(struct lp_page *page)
     page->at = 0;
 }
 
+/* An empty name is a name too, and must not look like a gap. */
+struct lp_text lp__shown_name(struct lp_text name)
+{
+    return name.len ? name : (struct lp_text){"\"\"", 2};
+}
+
 /* -- labels of phases -------------------------------------------------------------------------------------------- */
 
 unsigned lp__page_marks(struct lp_page *page, const struct lp_report_phase *phase)
@@ -185,7 +192,7 @@ static size_t join_backwards(const struct lp_report_tree *tree, uint32_t phase, 
 {
     size_t at = cap;
     for (uint32_t i = phase, n = 0; i && n < most && at; i = tree->phases[i].parent, n++) {
-        struct lp_text name = tree->phases[i].name;
+        struct lp_text name = lp__shown_name(tree->phases[i].name);
         if (n) out[--at] = '/';
         size_t take = name.len < at ? name.len : at;
         if (take) memcpy(out + at - take, name.bytes + name.len - take, take);
@@ -236,7 +243,7 @@ static void set_width(struct lp_page *page)
     unsigned width = page->options.width ? page->options.width : LP_TEXT_WIDTH_DEFAULT;
     unsigned least = page->options.wide ? LP_TEXT_WIDTH_WIDE : LP_TEXT_WIDTH_MIN;
     page->width = width < least ? least : width;
-    page->name = name_columns(page->options.wide ? page->width - 20 : page->width);
+    page->name = name_columns(page->options.wide ? page->width - 12 : page->width);
 }
 
 void lp__render_text(const struct lp_report *report, const struct lp_text_options *options, struct lp_buf *out)

@@ -44,6 +44,8 @@ void lp__page_flow_end(struct lp_page *page);
 char *lp__page_label(const struct lp_page *page, char *out, size_t cap, const char *text, unsigned columns);
 #define LP_LABEL_CAP 512
 
+struct lp_text lp__shown_name(struct lp_text name); /* two quotes for an empty one */
+
 /* The blocks, in order. */
 void lp__page_header(struct lp_page *page);
 void lp__page_role(struct lp_page *page, uint32_t role);

@@ -35,7 +35,7 @@ void lp__page_outside(struct lp_page *page)
     if (!count) return;
     lp__page_block(page);
     lp__page_ink(page, LP_INK_TITLE, "OUTSIDE ANY PHASE");
-    lp__page_add(page, "\n  %% of the time of the threads that recorded, and counters outside phases\n");
+    lp__page_add(page, "\n  %% of the time of the threads that recorded; counters outside phases\n");
     lp__page_rule(page);
     for (size_t i = 0; i < report->role_count; i++)
         if (has_outside(&report->roles[i])) outside_row(page, &report->roles[i]);

@@ -18,7 +18,8 @@ static void roles(struct lp_page *page)
     char label[LP_LABEL_CAP], count[LP_FMT_CAP];
     for (size_t i = 0; i < report->role_count && i < MOST_ROLES; i++)
         lp__page_flow(page, i ? ", " : "   ", "%s%s x%s", i ? "" : "Roles ",
-                      lp__page_label(page, label, sizeof label, report->roles[i].name, 24),
+                      lp__page_label(page, label, sizeof label,
+                                     report->roles[i].name[0] ? report->roles[i].name : "(unknown)", 24),
                       lp__fmt_count(count, sizeof count, report->roles[i].processes));
     if (report->role_count > MOST_ROLES) lp__page_flow(page, ", ", "+%zu more", report->role_count - MOST_ROLES);
 }
@@ -117,10 +118,12 @@ static void cost(struct lp_page *page)
         lp__page_flow(page, "", "Measuring %s entries, cost not measured", entries);
         return;
     }
-    lp__page_flow(page, "", "Measuring %s entries took about %s%s%s%s", entries,
-                  lp__fmt_duration(ns, sizeof ns, header->cost_ns), isnan(header->cost_share) ? "" : ", ",
-                  isnan(header->cost_share) ? "" : lp__fmt_pct(pct, sizeof pct, header->cost_share),
-                  isnan(header->cost_share) ? "" : " of thread time");
+    if (header->cost_share < 0.0005)
+        (void)snprintf(pct, sizeof pct, "under 0.1%%");
+    else
+        lp__fmt_pct(pct, sizeof pct, header->cost_share);
+    lp__page_flow(page, "", "Measuring %s entries took about %s, %s of thread time", entries,
+                  lp__fmt_duration(ns, sizeof ns, header->cost_ns), pct);
     if (header->cost_processes < header->processes)
         lp__page_flow(page, " ", "(in the %zu processes that measured it)", header->cost_processes);
 }

@@ -81,17 +81,25 @@ static void spread_cell(struct lp_page *page, const struct lp_report_counter *co
                  lp__fmt_fixed(high, sizeof high, counter->p95, 0));
 }
 
+/* "567ns/ea"; below ten nanoseconds with decimals, since a unit of data may cost less than one. */
+static void each_text(char out[LP_FMT_CAP + 4], double ns)
+{
+    if (ns < 9.95)
+        strcat(lp__fmt_fixed(out, LP_FMT_CAP, ns, 2), "ns");
+    else
+        lp__fmt_duration(out, LP_FMT_CAP, ns);
+    strcat(out, "/ea");
+}
+
 static void counter_row(struct lp_page *page, const struct lp_report_counter *counter, bool rates)
 {
     char total[64], rate[LP_FMT_CAP] = "", each[LP_FMT_CAP + 4] = "";
+    struct lp_text name = lp__shown_name(counter->name);
     lp__page_add(page, "    + ");
-    lp__page_cell(page, counter->name.bytes, counter->name.len, page->name - 4);
+    lp__page_cell(page, name.bytes, name.len, page->name - 4);
     lp__page_add(page, " %10s", lp__fmt_count128(total, sizeof total, counter->total_high, counter->total_low));
     if (rates && !isnan(counter->per_s)) lp__fmt_rate(rate, sizeof rate, counter->per_s);
-    if (rates && !isnan(counter->each_ns)) {
-        lp__fmt_duration(each, LP_FMT_CAP, counter->each_ns);
-        strcat(each, "/ea");
-    }
+    if (rates && !isnan(counter->each_ns)) each_text(each, counter->each_ns);
     lp__page_add(page, " %13s %11s", rate, each);
     spread_cell(page, counter);
     lp__page_add(page, "\n");

@@ -20,7 +20,7 @@ static void upper(char *text)
 static void title(struct lp_page *page, const struct lp_report_role *role)
 {
     char label[LP_LABEL_CAP], count[LP_FMT_CAP], imbalance[LP_FMT_CAP];
-    upper(lp__page_label(page, label, sizeof label, role->name, 28));
+    upper(lp__page_label(page, label, sizeof label, role->name[0] ? role->name : "(role unknown)", 28));
     lp__page_ink(page, LP_INK_TITLE, label);
     lp__page_add(page, "  (%s process%s, imbalance %s)\n", lp__fmt_count(count, sizeof count, role->processes),
                  role->processes == 1 ? "" : "es", lp__fmt_fixed(imbalance, sizeof imbalance, role->imbalance, 2));
@@ -53,7 +53,8 @@ static void row(struct lp_page *page, const struct lp_report_role *role, const s
 {
     const struct lp_report_phase *phase = &role->tree.phases[share->phase];
     unsigned columns = page->name + LABEL_EXTRA, marks = lp__page_marks(page, phase);
-    lp__page_cell(page, phase->name.bytes, phase->name.len, columns - marks);
+    struct lp_text name = lp__shown_name(phase->name);
+    lp__page_cell(page, name.bytes, name.len, columns - marks);
     row_end(page, role, share->share, share->ns);
 }
 

@@ -60,7 +60,7 @@ static void compared(struct lp_page *page, const struct lp_report_role *role)
     const struct lp_report_worker *workers = page->report->workers;
     if (spread->slowest == SIZE_MAX) return;
     if (spread->slowest == spread->fastest) {
-        row(page, "only", &workers[spread->slowest]);
+        if (!is_troubled(workers[spread->slowest].process)) row(page, "only", &workers[spread->slowest]);
         return;
     }
     row(page, "slowest", &workers[spread->slowest]);

@@ -9,7 +9,7 @@
 
 #include "analyse/report.h"
 #include "base/fmt.h"
-#include "run_fixture.h"
+#include "support/run_fixture.h"
 
 static struct lp_report *build(struct fixture *f, const struct lp_report_options *options)
 {
