@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "collect/table.h"
+
 struct lpx_state *lpx_state_of(PyObject *module)
 {
     return PyModule_GetState(module);
@@ -24,6 +26,7 @@ static int module_exec(PyObject *module)
 {
     struct lpx_state *state = lpx_state_of(module);
     state->decorators_off = environment_says_off();
+    if (lp_table_1.version != LP_TABLE_VERSION) return -1; /* links the table that C libraries look for */
     if (lpx_errors_init(module, state) || lpx_phase_init(module, state) || lpx_token_init(module, state) ||
         lpx_iterate_init(module, state) || lpx_function_init(module, state) || lpx_recording_init(module, state) ||
         lpx_hosts_init(&state->hosts, module))

@@ -1,0 +1,99 @@
+/* This copy's table: the C API's calls on this copy's installed recording. */
+// SPDX-License-Identifier: MIT
+#include "collect/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/name.h"
+#include "collect/phase.h"
+
+static const char *or_environment(const char *given, const char *variable, const char *otherwise)
+{
+    const char *value = given ? given : secure_getenv(variable);
+    return value && (given || value[0]) ? value : otherwise;
+}
+
+static int start(const char *run_dir, const char *role)
+{
+    struct lp_recording_options options = {0};
+    struct lp_recording *recording;
+    int rc;
+    if (atomic_load(&lp__installed)) return 0;
+    options.run_dir = or_environment(run_dir, "LINEPROFILER_RUN_DIR", "profile");
+    options.role = or_environment(role, "LINEPROFILER_ROLE", "main");
+    options.role_len = strlen(options.role);
+    rc = lp__recording_open(&options, &recording, NULL);
+    if (rc) return rc;
+    lp__install(recording);
+    lp__recording_release(recording); /* being installed keeps it */
+    return 0;
+}
+
+static void stop(void)
+{
+    struct lp_recording *recording = atomic_load(&lp__installed);
+    if (recording) lp__recording_close(recording);
+}
+
+static int is_recording(void)
+{
+    return atomic_load_explicit(&lp__installed, memory_order_relaxed) != NULL;
+}
+
+static lp_token phase_begin(lp_name name)
+{
+    struct lp_recording *recording = atomic_load_explicit(&lp__installed, memory_order_acquire);
+    lp_token token = {NULL, 0, NULL};
+    struct lp_thread *thread;
+    struct lp_scope *scope;
+    if (recording == NULL || name == 0) return token;
+    thread = lp__thread_of(recording);
+    scope = thread ? lp__begin(thread, name, NULL, 0) : NULL;
+    if (scope == NULL) return token;
+    token.scope = scope;
+    token.serial = scope->serial;
+    token.recorder = &lp_table_1;
+    return token;
+}
+
+/* A token of another process's life (fork) names a thread state that is gone: only its generation may be asked. */
+static void phase_end_slow(struct lp_scope *scope, uint64_t serial)
+{
+    struct lp_recording *recording = atomic_load(&lp__installed);
+    if (scope->generation == lp__process_generation()) recording = scope->thread->home;
+    if (recording) (void)lp__end_handle(recording, scope, serial);
+}
+
+static void phase_end(lp_token token)
+{
+    struct lp_scope *scope = token.scope;
+    struct lp_thread *thread = lp__tls_thread;
+    if (scope == NULL) return;
+    if (__builtin_expect(thread != NULL, 1) && __builtin_expect(thread->top == scope, 1) &&
+        __builtin_expect(scope->serial == token.serial, 1) &&
+        __builtin_expect(atomic_load_explicit(&thread->recording, memory_order_relaxed) == thread->home, 1))
+        lp__end(thread, scope);
+    else
+        phase_end_slow(scope, token.serial);
+}
+
+static void count(lp_name name, int64_t n)
+{
+    struct lp_recording *recording = atomic_load_explicit(&lp__installed, memory_order_acquire);
+    struct lp_thread *thread = recording && name ? lp__thread_of(recording) : NULL;
+    if (thread) lp__count(thread, name, n);
+}
+
+const struct lp_table lp_table_1 = {
+    .magic = LP_TABLE_MAGIC,
+    .bytes = sizeof(struct lp_table),
+    .version = LP_TABLE_VERSION,
+    .start = start,
+    .stop = stop,
+    .is_recording = is_recording,
+    .name_register = lp__name_register,
+    .phase_begin = phase_begin,
+    .phase_end = phase_end,
+    .count = count,
+};
