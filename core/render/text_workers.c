@@ -25,11 +25,18 @@ static bool worth_showing(const struct lp_report *report)
     return false;
 }
 
+/* Verdicts in a narrow column. */
+static const char *short_words(enum lp_verdict verdict)
+{
+    if (verdict == LP_VERDICT_ENDED) return "not closed";
+    return verdict == LP_VERDICT_NOTHING ? "no records" : lp__verdict_words(verdict);
+}
+
 /* `told`: the row's tag says the verdict already. */
 static void state(struct lp_page *page, const struct lp_run_process *process, bool told)
 {
     const char *in = process->killed_in ? process->killed_in : "";
-    const char *words = told ? "" : lp__verdict_words(process->verdict);
+    const char *words = told ? "" : short_words(process->verdict);
     char label[LP_LABEL_CAP];
     unsigned used = TAG_COLUMNS + 2 + page->name + 12 + 8 + 2 + (unsigned)strlen(words) + 4;
     lp__page_add(page, "  ");
