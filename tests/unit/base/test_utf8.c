@@ -1,5 +1,4 @@
-/* UTF-8: every code point goes round, every malformed byte is one bad character, widths and unsafe characters by
- * example. */
+/* UTF-8: every code point goes round, every malformed byte is one bad character, unsafe characters by example. */
 // SPDX-License-Identifier: MIT
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,29 +94,12 @@ static void test_unsafe_characters(void **state)
         assert_false(lp__utf8_is_unsafe(safe[i]));
 }
 
-static void test_widths(void **state)
-{
-    (void)state;
-    static const struct {
-        uint32_t code_point;
-        int width;
-    } cases[] = {{0, 0},      {'\t', 0},    {'a', 1},    {0xE9, 1},   {0x301, 0},   {0x200B, 0}, {0x2026, 1},
-                 {0x2500, 1}, {0x3042, 2},  {0x4E2D, 2}, {0xAC00, 2}, {0xFF21, 2},  {0xFF71, 1}, {0x1F600, 2},
-                 {0xFE0F, 0}, {0x20000, 2}, {0x5D0, 1},  {0x05B0, 0}, {0x1F1E6, 1}, {0xE9, 1},   {0x303F, 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(lp__utf8_width(cases[i].code_point), cases[i].width);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_code_point_goes_round),
-        cmocka_unit_test(test_cut_characters_are_bad_bytes),
-        cmocka_unit_test(test_malformed_bytes_are_refused),
-        cmocka_unit_test(test_lone_surrogate_is_itself),
-        cmocka_unit_test(test_put_refuses_what_is_no_code_point),
-        cmocka_unit_test(test_unsafe_characters),
-        cmocka_unit_test(test_widths),
+        cmocka_unit_test(test_every_code_point_goes_round),       cmocka_unit_test(test_cut_characters_are_bad_bytes),
+        cmocka_unit_test(test_malformed_bytes_are_refused),       cmocka_unit_test(test_lone_surrogate_is_itself),
+        cmocka_unit_test(test_put_refuses_what_is_no_code_point), cmocka_unit_test(test_unsafe_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
