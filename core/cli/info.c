@@ -71,14 +71,15 @@ static void text_verdicts(const struct lp_inventory *inventory, const char *atte
 static void text_attempts(const struct lp_cli *cli, const struct lp_inventory *inventory, struct lp_buf *out)
 {
     const struct lp_run *run = inventory->run;
-    char when[32];
-    lp__buf_addf(out, "\n  %-28s %6s  %-19s  %-19s  %s\n", "ATTEMPT", "FILES", "STARTED", "LAST WRITE", "WORKERS");
+    char when[32], ran[LP_FMT_CAP];
+    lp__buf_addf(out, "\n  %-24s %6s  %-19s %8s  %s\n", "ATTEMPT", "FILES", "STARTED", "RAN", "WORKERS");
     for (size_t i = 0; i < run->attempt_count; i++) {
         const struct lp_run_attempt *attempt = &run->attempts[i];
         lp__buf_adds(out, i + 1 == run->attempt_count ? "* " : "  ");
-        label(cli, out, attempt->id, 28);
+        label(cli, out, attempt->id, 24);
         lp__buf_addf(out, " %6u  %-19s", attempt->files, lp__when(when, attempt->started_real_ns));
-        lp__buf_addf(out, "  %-19s  ", lp__when(when, attempt->last_real_ns));
+        lp__buf_addf(out, " %8s  ",
+                     lp__fmt_duration(ran, sizeof ran, attempt->last_real_ns - attempt->started_real_ns));
         text_verdicts(inventory, attempt->id, out);
         lp__buf_addc(out, '\n');
     }

@@ -43,13 +43,13 @@ static void text_options(const struct lp_cli *cli, struct lp_text_options *optio
 static void list_text(const struct lp_cli *cli, const struct lp_run *run, struct lp_buf *out)
 {
     char started[32], written[32], files[LP_FMT_CAP];
-    lp__buf_addf(out, "  %-30s %7s  %-19s  %-19s\n", "ATTEMPT", "FILES", "STARTED", "LAST WRITE");
+    lp__buf_addf(out, "  %-24s %6s  %-19s  %s\n", "ATTEMPT", "FILES", "STARTED", "LAST WRITE");
     for (size_t i = 0; i < run->attempt_count; i++) {
         const struct lp_run_attempt *attempt = &run->attempts[i];
         lp__buf_adds(out, attempt->chosen ? "* " : "  ");
         size_t columns = lp__escape_label(out, attempt->id, strlen(attempt->id), 60, cli->utf8);
-        lp__buf_pad(out, ' ', columns < 30 ? 30 - columns : 0);
-        lp__buf_addf(out, " %7s  %-19s  %-19s\n", lp__fmt_count(files, sizeof files, attempt->files),
+        lp__buf_pad(out, ' ', columns < 24 ? 24 - columns : 0);
+        lp__buf_addf(out, " %6s  %-19s  %s\n", lp__fmt_count(files, sizeof files, attempt->files),
                      lp__when(started, attempt->started_real_ns), lp__when(written, attempt->last_real_ns));
     }
     lp__buf_adds(out, "\n* is what report shows; another one: --attempt ID\n");

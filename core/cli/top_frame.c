@@ -38,9 +38,11 @@ static void end_line(struct drawing *drawing)
     drawing->lines++;
 }
 
-static bool full(const struct drawing *drawing, unsigned reserve)
+/* Is there room for `lines` more, the hint at the bottom left free? */
+static bool fits(const struct drawing *drawing, unsigned lines)
 {
-    return drawing->frame->rows && drawing->lines + reserve >= drawing->frame->rows;
+    unsigned bottom = drawing->frame->hint ? 2 : 0;
+    return !drawing->frame->rows || drawing->lines + lines + bottom <= drawing->frame->rows;
 }
 
 /* -- header ------------------------------------------------------------------------------------------------------ */
@@ -144,9 +146,9 @@ static void draw_role(struct drawing *drawing, const struct lp_report_role *role
     if (drawing->frame->before) lp__buf_addf(out, " %13s", "NOW");
     style(drawing, "0");
     end_line(drawing);
-    for (size_t i = 0; i < role->shown && !full(drawing, 2); i++)
+    for (size_t i = 0; i < role->shown && fits(drawing, 1); i++)
         draw_phase(drawing, role, role->tree.order[i], columns);
-    if (role->tree.order_count == 0) {
+    if (role->tree.order_count == 0 && fits(drawing, 1)) {
         lp__buf_adds(out, "  no phase yet");
         end_line(drawing);
     }
@@ -193,7 +195,7 @@ static void draw_workers(struct drawing *drawing)
             const struct lp_run_process *process = report->workers[i].process;
             if (!needs_a_look(process, pass)) continue;
             all++;
-            if (shown == WORKERS_SHOWN || full(drawing, 2)) continue;
+            if (shown == WORKERS_SHOWN || !fits(drawing, shown ? 1 : 3)) continue;
             if (shown++ == 0) {
                 end_line(drawing);
                 style(drawing, "1");
@@ -204,7 +206,7 @@ static void draw_workers(struct drawing *drawing)
             draw_worker(drawing, process);
         }
     }
-    if (shown && all > shown && !full(drawing, 1)) {
+    if (shown && all > shown && fits(drawing, 1)) {
         lp__buf_addf(drawing->out, "  and %zu more", all - shown);
         end_line(drawing);
     }
@@ -217,7 +219,7 @@ void lp__top_frame(const struct lp_report *report, const struct lp_top_frame *fr
     unsigned columns = frame->width > figures + 20 ? frame->width - figures : 20;
     lp__map_init(&drawing.now);
     draw_head(&drawing);
-    for (size_t i = 0; i < report->role_count && !full(&drawing, 4); i++)
+    for (size_t i = 0; i < report->role_count && fits(&drawing, 3); i++)
         draw_role(&drawing, &report->roles[i], columns);
     if (report->role_count == 0) {
         end_line(&drawing);
