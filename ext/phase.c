@@ -285,11 +285,16 @@ static PyObject *phase_exit_method(PyObject *self, PyObject *const *args, Py_ssi
 
 /* -- async with -------------------------------------------------------------------------------------------------- */
 
-/* The entry happens when __aenter__ is called; what it returns is the phase, awaitable and done at once. */
+/* The entry happens when __aenter__ is called; what it returns is done at once and gives None: an awaitable that gave
+ * the phase would have to raise it in an exception on most versions, which costs more than the entry. */
 static PyObject *phase_aenter(PyObject *self, PyObject *unused)
 {
+    struct lpx_phase *phase = (struct lpx_phase *)self;
+    PyObject *entered = phase_enter(phase);
     (void)unused;
-    return phase_enter((struct lpx_phase *)self);
+    if (entered == NULL) return NULL;
+    Py_DECREF(entered);
+    return Py_NewRef(phase->state->done);
 }
 
 static PyObject *phase_aexit(PyObject *self, PyObject *const *args, Py_ssize_t count)
@@ -299,19 +304,6 @@ static PyObject *phase_aexit(PyObject *self, PyObject *const *args, Py_ssize_t c
     (void)count;
     phase_exit(phase);
     return Py_NewRef(phase->state->done);
-}
-
-static PySendResult phase_send(PyObject *self, PyObject *value, PyObject **result)
-{
-    (void)value;
-    *result = Py_NewRef(self);
-    return PYGEN_RETURN;
-}
-
-static PyObject *phase_next(PyObject *self)
-{
-    PyErr_SetObject(PyExc_StopIteration, self);
-    return NULL;
 }
 
 static PySendResult done_send(PyObject *self, PyObject *value, PyObject **result)
@@ -388,25 +380,53 @@ static bool later_part(bool asked, const char *option)
     return asked;
 }
 
-static PyObject *phase_full(struct lpx_state *state, PyObject *args, PyObject *kwargs)
+/* The arguments of a phase, by position; NULL where not given. */
+enum { NAME, IO, SYNC, SAMPLE, ASYNC_WORK, ARGUMENTS };
+static const char *const argument_names[ARGUMENTS] = {"name", "io", "sync", "sample", "async_work"};
+
+static bool place_keyword(PyObject *key, PyObject *value, PyObject **placed)
 {
-    static char *keywords[] = {"name", "io", "sync", "sample", "async_work", NULL};
-    PyObject *name, *text, *self;
-    int io = 0, sync = 0, async_work = 0;
-    double sample = 1.0;
-    struct lpx_phase *phase;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|ppdp:phase", keywords, &name, &io, &sync, &sample, &async_work))
+    for (int i = 0; i < ARGUMENTS; i++) {
+        if (PyUnicode_CompareWithASCIIString(key, argument_names[i]) != 0) continue;
+        if (placed[i]) break;
+        placed[i] = value;
+        return true;
+    }
+    PyErr_Format(PyExc_TypeError, "phase() got an unexpected or repeated argument %R", key);
+    return false;
+}
+
+static bool truth_of(PyObject *value, bool *truth)
+{
+    int rc = value ? PyObject_IsTrue(value) : 0;
+    *truth = rc > 0;
+    return rc >= 0;
+}
+
+static bool set_options(struct lpx_phase *phase, PyObject *const *placed)
+{
+    bool io, sync;
+    double sample = placed[SAMPLE] ? PyFloat_AsDouble(placed[SAMPLE]) : 1.0;
+    if (sample == -1.0 && PyErr_Occurred()) return false;
+    if (!truth_of(placed[IO], &io) || !truth_of(placed[SYNC], &sync) ||
+        !truth_of(placed[ASYNC_WORK], &phase->async_work))
+        return false;
+    if (phase->async_work) phase->how.flags |= LP_SCOPE_ASYNC;
+    return !later_part(io, "io") && !later_part(sync, "sync") && set_sample(phase, sample);
+}
+
+static PyObject *phase_placed(struct lpx_state *state, PyObject *const *placed)
+{
+    PyObject *text, *self;
+    if (placed[NAME] == NULL) {
+        PyErr_SetString(PyExc_TypeError, "phase() needs a name");
         return NULL;
-    if (later_part(io, "io") || later_part(sync, "sync")) return NULL;
-    text = lpx_name_check(name);
+    }
+    text = lpx_name_check(placed[NAME]);
     if (text == NULL) return NULL;
     self = phase_simple(state, text);
     Py_DECREF(text);
-    if (self == NULL) return NULL;
-    phase = (struct lpx_phase *)self;
-    phase->async_work = async_work != 0;
-    if (async_work) phase->how.flags |= LP_SCOPE_ASYNC;
-    if (!set_sample(phase, sample)) Py_CLEAR(self);
+    if (self && !set_options((struct lpx_phase *)self, placed)) Py_CLEAR(self);
     return self;
 }
 
@@ -449,21 +469,19 @@ static PyObject *decorate_bare(struct lpx_state *state, PyObject *recording, PyO
 static PyObject *phase_from_vector(struct lpx_state *state, PyObject *recording, PyObject *const *args,
                                    Py_ssize_t count, PyObject *names)
 {
+    PyObject *placed[ARGUMENTS] = {NULL};
     Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0, i;
-    PyObject *tuple, *kwargs = NULL, *self = NULL;
     if (count == 1 && named == 0 && PyUnicode_CheckExact(args[0])) return phase_simple(state, args[0]);
     if (count == 1 && named == 0 && is_decorated(args[0])) return decorate_bare(state, recording, args[0]);
-    tuple = PyTuple_New(count);
-    if (tuple == NULL) return NULL;
+    if (count > ARGUMENTS) {
+        PyErr_Format(PyExc_TypeError, "phase() takes at most %d arguments (%zd given)", ARGUMENTS, count);
+        return NULL;
+    }
     for (i = 0; i < count; i++)
-        PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
-    if (named) kwargs = PyDict_New();
-    for (i = 0; i < named && kwargs; i++)
-        if (PyDict_SetItem(kwargs, PyTuple_GET_ITEM(names, i), args[count + i])) Py_CLEAR(kwargs);
-    if (named == 0 || kwargs) self = phase_full(state, tuple, kwargs);
-    Py_DECREF(tuple);
-    Py_XDECREF(kwargs);
-    return self;
+        placed[i] = args[i];
+    for (i = 0; i < named; i++)
+        if (!place_keyword(PyTuple_GET_ITEM(names, i), args[count + i], placed)) return NULL;
+    return phase_placed(state, placed);
 }
 
 static PyObject *phase_make(PyObject *type, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -475,9 +493,16 @@ static PyObject *phase_make(PyObject *type, PyObject *const *args, size_t nargsf
     return phase_from_vector(state, NULL, args, count, names);
 }
 
+/* type.__new__(phase, …), which nothing but copying machinery calls. */
 static PyObject *phase_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    return phase_full(PyType_GetModuleState(type), args, kwargs);
+    PyObject *placed[ARGUMENTS] = {NULL}, *key, *value;
+    Py_ssize_t at = 0, count = PyTuple_GET_SIZE(args);
+    for (Py_ssize_t i = 0; i < count && i < ARGUMENTS; i++)
+        placed[i] = PyTuple_GET_ITEM(args, i);
+    while (kwargs && PyDict_Next(kwargs, &at, &key, &value))
+        if (!place_keyword(key, value, placed)) return NULL;
+    return phase_placed(PyType_GetModuleState(type), placed);
 }
 
 PyObject *lpx_phase_bound(struct lpx_state *state, PyObject *recording, PyObject *const *args, size_t nargsf,
@@ -573,17 +598,10 @@ PyDoc_STRVAR(phase_doc, "phase(name, io=False, sync=False, sample=1.0, async_wor
                         "ValueError\n    For a sample outside (0, 1]; under strict_names for a second name that\n"
                         "    differs only in digits.");
 
-static PyType_Slot phase_slots[] = {{Py_tp_new, phase_new},
-                                    {Py_tp_call, PyVectorcall_Call},
-                                    {Py_tp_dealloc, phase_dealloc},
-                                    {Py_tp_repr, phase_repr},
-                                    {Py_tp_members, phase_members},
-                                    {Py_tp_methods, phase_methods},
-                                    {Py_tp_doc, (void *)phase_doc},
-                                    {Py_am_await, PyObject_SelfIter},
-                                    {Py_am_send, phase_send},
-                                    {Py_tp_iternext, phase_next},
-                                    {0, NULL}};
+static PyType_Slot phase_slots[] = {{Py_tp_new, phase_new},         {Py_tp_call, PyVectorcall_Call},
+                                    {Py_tp_dealloc, phase_dealloc}, {Py_tp_repr, phase_repr},
+                                    {Py_tp_members, phase_members}, {Py_tp_methods, phase_methods},
+                                    {Py_tp_doc, (void *)phase_doc}, {0, NULL}};
 static PyType_Spec phase_spec = {"lineprofiler._core.phase", sizeof(struct lpx_phase), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE,
                                  phase_slots};
