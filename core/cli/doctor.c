@@ -7,7 +7,6 @@
 
 #include "cli/load.h"
 #include "cli/output.h"
-#include "cli/selftest.h"
 #include "cli/term.h"
 #include "cli/wrap.h"
 #include "os/clock.h"
@@ -90,12 +89,12 @@ static void host(struct lp_doctor *doctor)
     who->doctor_lines(who->arg, add_host_line, doctor);
 }
 
-static void selftests(struct lp_doctor *doctor)
+static void selftests(struct lp_doctor *doctor, const struct lp_selftest_parts *parts)
 {
     struct lp_selftest_result results[LP_SELFTEST_COUNT];
     struct lp_error err = {0};
     lp__doctor_section(doctor, "Self-test");
-    if (lp__selftest(&lp__selftest_parts, results, &err) != LP_OK) {
+    if (lp__selftest(parts, results, &err) != LP_OK) {
         lp__doctor_check(doctor, "temporary folder", false, err.detail, "no collector could be tried (set TMPDIR)");
         return;
     }
@@ -110,7 +109,7 @@ static void selftests(struct lp_doctor *doctor)
     }
 }
 
-static int run_doctor(struct lp_cli *cli)
+int lp__doctor_run(struct lp_cli *cli, const struct lp_selftest_parts *parts)
 {
     struct lp_doctor doctor = {.cli = cli};
     doctor.color =
@@ -121,7 +120,7 @@ static int run_doctor(struct lp_cli *cli)
     lp__doctor_store(&doctor, lp__run_dir(cli));
     lp__doctor_machine(&doctor);
     host(&doctor);
-    selftests(&doctor);
+    selftests(&doctor, parts);
     if (doctor.broken == 0) lp__buf_addf(&doctor.out, "\nAll %u checks passed.\n", doctor.checks);
     int status = lp__emit(cli, NULL, &doctor.out);
     lp__buf_release(&doctor.out);
@@ -131,6 +130,11 @@ static int run_doctor(struct lp_cli *cli)
         status = LP_EXIT_FAILED;
     }
     return status;
+}
+
+static int run_doctor(struct lp_cli *cli)
+{
+    return lp__doctor_run(cli, &lp__selftest_parts);
 }
 
 static const enum lp_option_id options[] = {LP_OPT_COLOR, LP_OPT_NONE};

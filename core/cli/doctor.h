@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "cli/command.h"
+#include "cli/selftest.h"
 
 struct lp_doctor {
     const struct lp_cli *cli;
@@ -19,6 +20,9 @@ struct lp_doctor {
 void lp__doctor_section(struct lp_doctor *doctor, const char *title);
 void lp__doctor_fact(struct lp_doctor *doctor, const char *name, const char *value, const char *meaning);
 void lp__doctor_check(struct lp_doctor *doctor, const char *name, bool passed, const char *value, const char *meaning);
+
+/* The whole command over these parts of the core: the exit status, LP_EXIT_FAILED after naming what is broken. */
+int lp__doctor_run(struct lp_cli *cli, const struct lp_selftest_parts *parts);
 
 /* doctor_facts.c: clocks, run directory, machine. */
 void lp__doctor_clocks(struct lp_doctor *doctor);
