@@ -1,7 +1,7 @@
 """What a profiler that is switched off hands out: calls are checked, use is noticed, nothing is recorded."""
 # SPDX-License-Identifier: MIT
 
-import operator
+from _operator import index
 
 from lineprofiler import _later
 
@@ -24,7 +24,7 @@ def check_name(name: object) -> None:
 
 def check_amount(n: object) -> None:
     """Raise unless `n` may be added to a counter."""
-    if not -(2**63) <= operator.index(n) < 2**63:  # type: ignore[arg-type]
+    if not -(2**63) <= index(n) < 2**63:  # type: ignore[arg-type]
         raise OverflowError("a counter takes amounts of 64 bits")
 
 

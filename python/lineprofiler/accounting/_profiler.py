@@ -7,7 +7,6 @@ from _weakref import ref
 
 from lineprofiler import _core
 from lineprofiler.accounting import _settings
-from lineprofiler.accounting._idle import IdlePhase, IdleToken, check_amount, check_name
 from lineprofiler.accounting._warn import warn
 
 TYPE_CHECKING = False
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, NoReturn, SupportsIndex, TypeVar, overload
 
+    from lineprofiler.accounting._idle import IdlePhase
     from lineprofiler.accounting._snapshots import Snapshots
     from lineprofiler.accounting._stats import PhaseTree
 
@@ -222,7 +222,9 @@ class Profiler:
 
     def _idle_phase(
         self, name: str, io: bool = False, sync: bool = False, sample: float = 1.0, async_work: bool = False
-    ) -> IdlePhase:
+    ) -> "IdlePhase":
+        from lineprofiler.accounting._idle import IdlePhase
+
         return IdlePhase(self, name, io, sync, sample, async_work)
 
     def count(self, name: str, n: "SupportsIndex" = 1) -> None:
@@ -237,8 +239,10 @@ class Profiler:
         """
         if self._recording is not None:
             return self._recording.count(name, n)
-        check_name(name)
-        check_amount(n)
+        from lineprofiler.accounting import _idle
+
+        _idle.check_name(name)
+        _idle.check_amount(n)
         self._used = True
         return None
 
@@ -246,6 +250,8 @@ class Profiler:
         """Begin a phase where ``with`` does not fit.  Keep the token: when it dies, the phase ends."""
         if self._recording is not None:
             return self._recording.begin(name)
+        from lineprofiler.accounting._idle import IdleToken
+
         self._used = True
         token: Any = IdleToken(name)
         return token  # type: ignore[no-any-return]
@@ -259,7 +265,9 @@ class Profiler:
         """The items of `iterable`; getting each is a phase called `name`, what the loop does with it is not."""
         if self._recording is not None:
             return self._recording.iterate(name, iterable)
-        check_name(name)
+        from lineprofiler.accounting import _idle
+
+        _idle.check_name(name)
         self._used = True
         return iter(iterable)
 

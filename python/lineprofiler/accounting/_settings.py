@@ -7,7 +7,6 @@ environment is one warning, and what it would have switched on stays off.
 
 import os
 
-from lineprofiler import _later
 from lineprofiler.accounting._warn import warn
 
 TYPE_CHECKING = False
@@ -147,6 +146,12 @@ def source_facts(source: object) -> dict[str, str]:
     return {"source." + key: str(value) for key, value in source.items()}
 
 
+def _missing(what: str, part: str) -> NotImplementedError:
+    from lineprofiler import _later
+
+    return _later.missing(what, getattr(_later, part))
+
+
 _TRACE_WORDS = ("phases", "auto", "functions")
 
 
@@ -155,7 +160,7 @@ def _refuse_trace(trace: object) -> None:
         return
     word = trace.strip().lower() if isinstance(trace, str) else trace
     if word in _TRACE_WORDS or switch_argument("trace", trace):
-        raise _later.missing(f"trace={trace!r}", _later.TIMELINE)
+        raise _missing(f"trace={trace!r}", "TIMELINE")
 
 
 def note_trace_environment() -> None:
@@ -165,7 +170,7 @@ def note_trace_environment() -> None:
     if answer is False:
         return
     if answer or word.strip().lower() in _TRACE_WORDS:
-        warn(f"{ENV_TRACE}={word!r} has no effect: {_later.missing('tracing', _later.TIMELINE)}")
+        warn(f"{ENV_TRACE}={word!r} has no effect: {_missing('tracing', 'TIMELINE')}")
     else:
         warn(f"{ENV_TRACE}={word!r} is no way to trace, so it stays off: use phases, auto, or {_ACCEPTED}")
 
@@ -174,18 +179,18 @@ def _refuse_backend(backend: object) -> None:
     if backend is None or backend is False or backend == "none":
         return
     if backend in ("torch", "viztracer"):
-        raise _later.missing(f"backend={backend!r}", _later.BACKENDS)
+        raise _missing(f"backend={backend!r}", "BACKENDS")
     raise ValueError(f"backend={backend!r} must be 'torch', 'viztracer', 'none' or None")
 
 
-# Argument: the value that asks for nothing, and the part that any other value would need.
+# Argument: the value that asks for nothing, and the part that any other value would need, by its name in _later.
 _UNBUILT: "Mapping[str, tuple[object, str]]" = {
-    "backend_window": (None, _later.BACKENDS),
-    "window_phase": ("iteration", _later.BACKENDS),
-    "annotate": (False, _later.BACKENDS),
-    "trace_capacity": (200_000, _later.TIMELINE),
-    "trace_functions": (None, _later.TIMELINE),
-    "cuda_sync": (None, _later.RESOURCES),
+    "backend_window": (None, "BACKENDS"),
+    "window_phase": ("iteration", "BACKENDS"),
+    "annotate": (False, "BACKENDS"),
+    "trace_capacity": (200_000, "TIMELINE"),
+    "trace_functions": (None, "TIMELINE"),
+    "cuda_sync": (None, "RESOURCES"),
 }
 
 
@@ -213,11 +218,11 @@ def refuse_unbuilt(arguments: "dict[str, object]") -> None:
     _refuse_backend(arguments["backend"])
     _refuse_trace(arguments["trace"])
     if interval not in (None, 1.0):
-        raise _later.missing(f"sample_interval_s={interval!r}", _later.RESOURCES)
+        raise _missing(f"sample_interval_s={interval!r}", "RESOURCES")
     for name, (default, part) in _UNBUILT.items():
         value = arguments[name]
         if not (value is None or value is False or value == default):
-            raise _later.missing(f"{name}={value!r}", part)
+            raise _missing(f"{name}={value!r}", part)
 
 
 class Exported:
