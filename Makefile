@@ -126,7 +126,7 @@ wheel: .venv/.need-build ## a manylinux_2_28 wheel in dist/, tried out in an emp
 	@tools/wheel $(DEV_PY)
 
 install: .venv/.tools ## the native program, library, header and pkg-config file into PREFIX (/usr/local)
-	$(call configure,build/install,-Dbuildtype=release -Dprefix=$(PREFIX))
+	$(call configure,build/install,-Dbuildtype=release -Dwerror=false -Dprefix=$(PREFIX))
 	$(call compile,build/install)
 	@$(MESON) install -C build/install --no-rebuild --quiet
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
