@@ -122,14 +122,18 @@ static int role_index(struct lp_load *load, const char *name, uint32_t *index)
 static int join_with_own_tree(struct lp_load *load, struct lp_join *join)
 {
     struct lp_builder own;
+    struct lp_arena ticks; /* histograms before they are rescaled: most of what the tree takes while it grows */
     if (!load->options->keep_process_trees) return lp__join_image(join);
     struct lp_run_tree *tree = lp__arena_alloc(&load->run->arena, sizeof *tree);
     if (!tree || lp__builder_init(&own, &load->run->arena)) return LP_ERR_NO_MEMORY;
+    lp__arena_init(&ticks, LP_RUN_MAX_BYTES);
+    own.ticks = &ticks;
     join->own = &own;
     int rc = lp__join_image(join);
     if (!rc) rc = lp__builder_finish(&own, &load->run->names, tree);
     if (!rc) join->process->tree = tree;
     lp__builder_release(&own);
+    lp__arena_release(&ticks);
     return rc;
 }
 

@@ -146,8 +146,8 @@ bool lp__join_number(const struct lp_join *join, lp_ref ref, uint16_t type, uint
 {
     const struct lp_image *image = join->image;
     uint64_t offset = (uint64_t)ref * 8;
-    if (!lp__image_record(image, ref, type, record_bytes)) return false;
-    const struct lp_image_segment *segment = lp__image_segment_at(image, offset, record_bytes, type);
+    const struct lp_image_segment *segment = ref ? lp__image_segment_at(image, offset, record_bytes, type) : NULL;
+    if (!segment || (offset - segment->payload) % record_bytes) return false;
     size_t base = join->scratch->segment_base[segment - image->segments];
     *number = base + (size_t)((offset - segment->payload) / record_bytes);
     return true;

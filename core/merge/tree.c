@@ -72,7 +72,7 @@ static int append(struct lp_builder *builder, uint32_t parent, enum lp_child_kin
 int lp__builder_init(struct lp_builder *builder, struct lp_arena *arena)
 {
     uint32_t root;
-    *builder = (struct lp_builder){.arena = arena};
+    *builder = (struct lp_builder){.arena = arena, .ticks = arena};
     lp__map_init(&builder->tree.children);
     lp__map_init(&builder->counters);
     int rc = append(builder, 0, LP_CHILD_PHASE, 0, &root);
@@ -86,7 +86,7 @@ void lp__builder_release(struct lp_builder *builder)
     lp__map_release(&builder->counters);
     lp__free(builder->tree.phases);
     lp__free(builder->extra);
-    *builder = (struct lp_builder){.arena = builder->arena};
+    *builder = (struct lp_builder){.arena = builder->arena, .ticks = builder->ticks};
 }
 
 int lp__builder_child(struct lp_builder *builder, uint32_t parent, enum lp_child_kind kind, uint32_t name,
@@ -140,7 +140,7 @@ static struct lp_hist *hist_of_rate(struct lp_builder *builder, uint32_t phase, 
     struct lp_phase_extra *extra = &builder->extra[phase];
     for (struct lp_rated_hist *rated = extra->hists; rated; rated = rated->next)
         if (rated->rate == rate) return &rated->hist;
-    struct lp_rated_hist *rated = lp__arena_alloc(builder->arena, sizeof *rated);
+    struct lp_rated_hist *rated = lp__arena_alloc(builder->ticks, sizeof *rated);
     if (!rated) return NULL;
     rated->rate = rate;
     rated->next = extra->hists;
@@ -152,7 +152,7 @@ int lp__builder_hist(struct lp_builder *builder, uint32_t phase, const struct lp
                      const struct lp_hist_record *record, int32_t rate)
 {
     struct lp_hist *hist = hist_of_rate(builder, phase, rate);
-    return hist ? lp__hist_add_record(hist, builder->arena, image, record) : LP_ERR_NO_MEMORY;
+    return hist ? lp__hist_add_record(hist, builder->ticks, image, record) : LP_ERR_NO_MEMORY;
 }
 
 int lp__builder_counter(struct lp_builder *builder, uint32_t phase, const struct lp_image *image,
@@ -182,7 +182,7 @@ static int finish_hist(struct lp_builder *builder, uint32_t phase)
     struct lp_rated_hist *rated = builder->extra[phase].hists;
     if (!rated) return LP_OK;
     struct lp_hist *hist = &rated->hist;
-    if (rated->rate || rated->next) {
+    if (rated->rate || rated->next || builder->ticks != builder->arena) {
         hist = lp__arena_alloc(builder->arena, sizeof *hist);
         if (!hist) return LP_ERR_NO_MEMORY;
         for (; rated; rated = rated->next) {

@@ -31,6 +31,7 @@ struct lp_builder {
     size_t extra_cap;
     struct lp_map counters; /* (phase << 32 | name) -> struct lp_run_counter * */
     struct lp_arena *arena; /* borrowed: histograms and counters */
+    struct lp_arena *ticks; /* borrowed: histograms until they are rescaled; the same at first */
 };
 
 #define LP_NO_PHASE      UINT32_MAX
