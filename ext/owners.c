@@ -25,6 +25,7 @@ int lpx_hosts_init(struct lpx_hosts *hosts, PyObject *module)
     lp__owner_freed = owner_freed;
     hosts->mark = hosts;
     hosts->tool = -1;
+    hosts->modules = Py_NewRef(PyImport_GetModuleDict());
     if (lpx_greenlets_init(hosts, module)) return -1;
     return lpx_events_init(hosts, module);
 }
@@ -36,6 +37,7 @@ static void stop(struct lpx_hosts *hosts)
     lpx_greenlets_stop(hosts);
     hosts->mechanism = LPX_UNTRIED;
     hosts->mark = hosts;
+    hosts->modules_seen = -1;
 }
 
 /* The record outlives its recording's place here: an open scope may still be ended. */
@@ -55,6 +57,7 @@ void lpx_hosts_remove(struct lpx_hosts *hosts, struct lp_recording *recording)
     if (i == hosts->recording_count) return;
     lp__owner_each(recording, disown, NULL);
     hosts->recordings[i] = hosts->recordings[--hosts->recording_count];
+    lp__recording_release(recording);
     if (hosts->recording_count) return;
     stop(hosts);
     while (hosts->armed_list)
@@ -62,8 +65,18 @@ void lpx_hosts_remove(struct lpx_hosts *hosts, struct lp_recording *recording)
     lp__map_release(&hosts->armed);
 }
 
+/* Recordings that C code closed without telling us. */
+static void drop_closed(struct lpx_hosts *hosts)
+{
+    uint32_t i = hosts->recording_count;
+    while (i-- > 0)
+        if (i < hosts->recording_count && !lp__recording_is_open(hosts->recordings[i]))
+            lpx_hosts_remove(hosts, hosts->recordings[i]);
+}
+
 void lpx_hosts_add(struct lpx_hosts *hosts, struct lp_recording *recording)
 {
+    drop_closed(hosts);
     if (hosts->recording_count == hosts->recording_room) {
         uint32_t room = hosts->recording_room ? hosts->recording_room * 2 : 4;
         struct lp_recording **bigger = lp__realloc(hosts->recordings, room * sizeof *bigger);
@@ -71,9 +84,10 @@ void lpx_hosts_add(struct lpx_hosts *hosts, struct lp_recording *recording)
         hosts->recordings = bigger;
         hosts->recording_room = room;
     }
+    lp__recording_retain(recording);
     hosts->recordings[hosts->recording_count++] = recording;
+    hosts->modules_seen = -1;
     lpx_eval_start(hosts);
-    lpx_hosts_look(hosts);
 }
 
 void lpx_hosts_release(struct lpx_hosts *hosts)
@@ -85,6 +99,7 @@ void lpx_hosts_release(struct lpx_hosts *hosts)
     hosts->recording_room = 0;
     Py_CLEAR(hosts->callback_type);
     Py_CLEAR(hosts->listener_type);
+    Py_CLEAR(hosts->modules);
     Py_CLEAR(hosts->contextlib_file);
 }
 
@@ -92,13 +107,16 @@ int lpx_hosts_traverse(struct lpx_hosts *hosts, visitproc visit, void *arg)
 {
     Py_VISIT(hosts->callback_type);
     Py_VISIT(hosts->listener_type);
+    Py_VISIT(hosts->modules);
     Py_VISIT(hosts->set_local_events);
     Py_VISIT(hosts->greenlet_settrace);
     return 0;
 }
 
-void lpx_hosts_look(struct lpx_hosts *hosts)
+/* What the program has loaded since. */
+static void look(struct lpx_hosts *hosts)
 {
+    hosts->modules_seen = PyDict_GET_SIZE(hosts->modules);
     if (hosts->recording_count && lpx_greenlets_look(hosts)) hosts->mark = (char *)hosts + 1;
 }
 
@@ -340,10 +358,21 @@ static void end_vanished(struct lp_thread *thread, struct lpx_frame *frame)
     }
 }
 
+/* A recording that C code opened is met at its first entry from Python. */
+static void meet(struct lpx_hosts *hosts, struct lp_recording *recording)
+{
+    uint32_t i;
+    for (i = 0; i < hosts->recording_count; i++)
+        if (hosts->recordings[i] == recording) return;
+    lpx_hosts_add(hosts, recording);
+}
+
 void lpx_settle(struct lpx_hosts *hosts, struct lp_thread *thread, struct lpx_frame *frame)
 {
+    if (PyDict_GET_SIZE(hosts->modules) != hosts->modules_seen) look(hosts);
     if (thread->host != hosts->mark) {
         thread->host = hosts->mark;
+        meet(hosts, thread->home);
         lpx_greenlets_listen(hosts);
     }
     if (hosts->inferred) {

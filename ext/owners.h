@@ -58,6 +58,8 @@ struct lpx_hosts {
 #endif
     struct lp_map unseen; /* generator frames that ran when the hook came: their first stop is not seen */
     /* greenlets.c */
+    PyObject *modules;           /* owned: sys.modules; when it has grown, greenlet may be in it */
+    Py_ssize_t modules_seen;     /* its size at the last look */
     PyTypeObject *listener_type; /* owned */
     PyObject *greenlet_settrace; /* owned; NULL: greenlet is not loaded */
     struct listener *listeners;  /* alive ones */
@@ -75,9 +77,6 @@ int lpx_hosts_traverse(struct lpx_hosts *hosts, visitproc visit, void *arg);
 void lpx_hosts_add(struct lpx_hosts *hosts, struct lp_recording *recording);
 void lpx_hosts_remove(struct lpx_hosts *hosts, struct lp_recording *recording);
 
-/* Cheap look for what the program has loaded since (greenlet): call it where a name is seen for the first time. */
-void lpx_hosts_look(struct lpx_hosts *hosts);
-
 /* "sys.monitoring", "frame hook" or "inferred from the stack": for doctor and the report. */
 const char *lpx_hosts_mechanism(const struct lpx_hosts *hosts);
 
@@ -93,12 +92,18 @@ struct lp_owner *lpx_owner_of_entry(struct lpx_hosts *hosts, struct lp_thread *t
 /* Makes good what nobody reported: ends scopes of frames that vanished, infers where nobody reports. */
 void lpx_settle(struct lpx_hosts *hosts, struct lp_thread *thread, struct lpx_frame *frame);
 
+/* Nothing on this thread's stack needs making good, and the thread and the modules loaded are known. */
+static inline bool lpx_is_settled(const struct lpx_hosts *hosts, const struct lp_thread *thread)
+{
+    return thread->host == hosts->mark && hosts->inferred == 0 && (thread->top->flags & LP_SCOPE_LOOSE) == 0 &&
+           ((PyDictObject *)hosts->modules)->ma_used == hosts->modules_seen;
+}
+
 /* Hot.  lpx_owner_of_entry would answer NULL and do nothing. */
 static inline bool lpx_entry_is_plain(const struct lpx_hosts *hosts, const struct lp_thread *thread,
                                       struct lpx_frame *frame)
 {
-    return (frame == NULL || lpx_frame_is_plain_with(frame)) && thread->host == hosts->mark && hosts->inferred == 0 &&
-           (thread->top->flags & LP_SCOPE_LOOSE) == 0;
+    return (frame == NULL || lpx_frame_is_plain_with(frame)) && lpx_is_settled(hosts, thread);
 }
 
 /* Before an end of a scope that is not on top: where stops are inferred, what lies on it may not run any more. */

@@ -157,7 +157,16 @@ void lpx_frame_goes_on(struct lpx_hosts *hosts, struct lpx_frame *frame, PyCodeO
 
 /* -- a frame is thrown into -------------------------------------------------------------------------------------- */
 
-/* The frames above `inner` that delegate down to it run now, although no event says so: outermost first. */
+/* A frame above `inner` runs although no event said so: it stops again with `inner`, unless it is heard of before.  One
+ * that an earlier throw brought there, further in, changes its mark.  False when it runs by an event of its own. */
+static bool run_above(struct lp_owner *owner, struct lp_thread *thread, struct lpx_frame *inner)
+{
+    if (!owner->suspended && owner->by_throw == 0) return false;
+    go_on(owner, thread, (uintptr_t)inner);
+    return true;
+}
+
+/* The frames above that delegate down to `inner`, outermost first. */
 static bool resume_chain(struct lp_thread *thread, struct lpx_frame *up, struct lpx_frame *inner)
 {
     struct lp_owner *owner;
@@ -165,19 +174,17 @@ static bool resume_chain(struct lp_thread *thread, struct lpx_frame *up, struct 
     if (up == NULL || !lpx_frame_is_generator(up)) return false;
     any = resume_chain(thread, lpx_frame_up(up), inner);
     owner = lp__owner_find(thread->home, (uintptr_t)up);
-    if (owner == NULL || !owner->suspended || owner->kind != lpx_frame_code(up)) return any;
-    go_on(owner, thread, (uintptr_t)inner);
-    return true;
+    if (owner == NULL || owner->kind != lpx_frame_code(up)) return any;
+    return run_above(owner, thread, inner) || any;
 }
 
 /* The same along the links, for a close: it takes the frames above off the chain. */
 static bool resume_links(struct lp_thread *thread, struct lp_owner *owner, struct lpx_frame *inner)
 {
     struct lp_owner *outer = linked(owner);
-    if (outer == NULL || !outer->suspended) return false;
+    if (outer == NULL || (!outer->suspended && outer->by_throw == 0)) return false;
     (void)resume_links(thread, outer, inner);
-    go_on(outer, thread, (uintptr_t)inner);
-    return true;
+    return run_above(outer, thread, inner);
 }
 
 /* The entered frame may own nothing: its next stop must be heard all the same. */
