@@ -97,7 +97,6 @@ lp_name_id lpx_name_slow(struct lpx_state *state, struct lp_recording *recording
         return 0;
     }
     if (!check_shape(recording, id, name)) return 0;
-    lpx_hosts_look(&state->hosts);
     if (PyUnicode_CheckExact(name)) remember(state, recording, name, id);
     return id;
 }
