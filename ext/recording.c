@@ -81,13 +81,14 @@ static bool set_facts(struct made_options *made, PyObject *facts)
 static bool parse_options(struct made_options *made, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"run_dir",      "role",  "attempt",   "store", "measure_cpu", "strict_names",
-                               "thread_names", "share", "max_paths", "facts", NULL};
+                               "thread_names", "share", "max_paths", "facts", "family",      NULL};
     PyObject *run_dir, *role, *attempt = Py_None, *facts = NULL;
     const char *store = "auto", *share = NULL;
     int measure_cpu = 1, strict = 0, thread_names = 0;
     unsigned int max_paths = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$spppzIO:Recording", keywords, &run_dir, &role, &attempt,
-                                     &store, &measure_cpu, &strict, &thread_names, &share, &max_paths, &facts))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$spppzIOi:Recording", keywords, &run_dir, &role, &attempt,
+                                     &store, &measure_cpu, &strict, &thread_names, &share, &max_paths, &facts,
+                                     &made->core.family))
         return false;
     if (share && strcmp(share, "group") != 0) {
         PyErr_Format(PyExc_ValueError, "share must be None or 'group', not '%.50s'", share);

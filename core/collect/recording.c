@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "collect/attempt.h"
 #include "collect/facts.h"
 #include "collect/internal.h"
 #include "collect/name.h"
@@ -39,29 +40,12 @@ static char *absolute_path(const char *path)
     return out;
 }
 
-/* Given, inherited, the launcher's, or fresh: in this order. */
-static bool choose_attempt(struct lp_recording *recording, const char *given)
+static bool choose_attempt(struct lp_recording *recording, const struct lp_recording_options *options)
 {
-    const char *inherited = secure_getenv("LINEPROFILER_RUN_ID");
-    struct lp_launch launch;
-    char fresh[32];
-    const char *attempt = given, *source = "given";
-    if (attempt == NULL && inherited && inherited[0]) {
-        attempt = inherited;
-        source = "own";
-    }
-    if (attempt == NULL) {
-        lp__launch_read_environment(&launch);
-        attempt = launch.attempt;
-        source = "launcher";
-        if (attempt[0] == '\0') {
-            lp__rundir_fresh_attempt(fresh);
-            attempt = fresh;
-            source = "fresh";
-        }
-    }
-    recording->attempt = lp__strndup(attempt, strlen(attempt));
-    recording->attempt_source = lp__strndup(source, strlen(source));
+    struct lp_attempt attempt;
+    lp__attempt_choose(&attempt, recording->run_dir, options->attempt, options->family);
+    recording->attempt = lp__strndup(attempt.id, strlen(attempt.id));
+    recording->attempt_source = lp__strndup(attempt.source, strlen(attempt.source));
     return recording->attempt && recording->attempt_source;
 }
 
@@ -88,7 +72,7 @@ static bool copy_options(struct lp_recording *recording, const struct lp_recordi
     recording->choice = options->store;
     recording->copy_interval_ms = options->copy_interval_ms;
     recording->max_paths = options->max_paths ? options->max_paths : DEFAULT_MAX_PATHS;
-    return recording->role && recording->run_dir && choose_attempt(recording, options->attempt) &&
+    return recording->role && recording->run_dir && choose_attempt(recording, options) &&
            copy_facts(recording, options->facts);
 }
 
@@ -100,11 +84,14 @@ int lp__recording_open(const struct lp_recording_options *options, struct lp_rec
         return lp__fail(err, LP_ERR_USAGE, 0, "no run directory given");
     recording = lp__calloc(1, sizeof *recording);
     if (recording == NULL) return lp__fail(err, LP_ERR_NO_MEMORY, errno, "a recording");
+    lp__process_init();
     lp__clock_init(false);
     pthread_mutex_init(&recording->lock, NULL);
+    pthread_mutex_init(&recording->copy_lock, NULL);
     pthread_mutex_init(&recording->store.lock, NULL);
     atomic_store(&recording->references, 1);
     lp__arena_init(&recording->arena, ARENA_CEILING);
+    lp__arena_init(&recording->inherited, ARENA_CEILING);
     lp__map_init(&recording->paths);
     lp__map_init(&recording->shapes);
     lp__map_init(&recording->owners);
@@ -216,11 +203,22 @@ uint32_t lp__recording_note_shape(struct lp_recording *recording, lp_name_id nam
 
 /* -- fork, beat, end --------------------------------------------------------------------------------------------- */
 
+/* Scopes and nodes of the parent's stay allocated: the host's objects still point at scopes, those at nodes. */
+static void keep_inherited(struct lp_recording *recording)
+{
+    struct lp_arena fresh;
+    lp__arena_adopt(&recording->inherited, &recording->arena);
+    lp__arena_init(&fresh, ARENA_CEILING);
+    recording->arena = fresh;
+}
+
 /* In the child: own tree, own file, same run.  The parent's thread states were wiped by the kernel; its open scopes are
  * recognised by their generation. */
 void lp__recording_after_fork(struct lp_recording *recording)
 {
+    size_t i;
     pthread_mutex_init(&recording->lock, NULL);
+    pthread_mutex_init(&recording->copy_lock, NULL);
     lp__store_abandon(&recording->store);
     recording->store_made = false;
     recording->threads = recording->free_threads = NULL;
@@ -232,39 +230,68 @@ void lp__recording_after_fork(struct lp_recording *recording)
     lp__free(recording->name_refs);
     recording->name_refs = NULL;
     recording->name_cap = 0;
-    /* Scopes and nodes of the parent's stay allocated: the host's objects still point at scopes. */
-    lp__arena_init(&recording->arena, ARENA_CEILING);
+    keep_inherited(recording);
+    for (i = 0; i < LP_DROP_COUNT; i++)
+        atomic_store(&recording->lost[i], 0);
+    recording->losses = NULL;
+    recording->copied_ns = 0;
     recording->generation = lp__process_generation();
 }
 
-static void beat_locked(struct lp_recording *recording, uint64_t now)
+void lp__recording_lost(struct lp_recording *recording, enum lp_drop reason)
 {
-    struct timespec own;
-    lp__store_heartbeat(&recording->store, false);
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own) == 0)
-        lp__store_header(&recording->store)->own_cpu_ns = (uint64_t)own.tv_sec * 1000000000u + (uint64_t)own.tv_nsec;
-    if (now - recording->copied_ns >= (uint64_t)recording->store.copy_interval_ms * 1000000u) {
-        recording->copied_ns = now;
-        (void)lp__store_copy_out(&recording->store);
+    atomic_fetch_add_explicit(&recording->lost[reason], 1, memory_order_relaxed);
+}
+
+/* Into a thread record that belongs to the process.  The lock is held. */
+static void write_lost(struct lp_recording *recording)
+{
+    size_t i;
+    for (i = 0; i < LP_DROP_COUNT; i++) {
+        if (atomic_load_explicit(&recording->lost[i], memory_order_relaxed) == 0) continue;
+        if (recording->losses == NULL) recording->losses = lp__store_thread_record(&recording->store);
+        if (recording->losses == NULL) return;
+        recording->losses->drops[i] += atomic_exchange_explicit(&recording->lost[i], 0, memory_order_relaxed);
     }
 }
 
-void lp__recording_beat(struct lp_recording *recording)
+/* Heartbeat and what goes with it; false when there is nothing to beat for. */
+static bool refresh(struct lp_recording *recording, bool force_pair)
+{
+    if (recording->store.base == NULL || atomic_load(&recording->closed)) return false;
+    write_lost(recording);
+    lp__store_heartbeat(&recording->store, force_pair);
+    return true;
+}
+
+/* The store is not unmapped while somebody holds a reference, so a copy, which may take its time, needs no lock that a
+ * record could wait for. */
+void lp__recording_beat(struct lp_recording *recording, uint64_t own_cpu_ns)
 {
     uint64_t now = lp__mono_ns();
+    bool beaten;
     /* Busy making the store or closing: the next beat will do. */
     if (pthread_mutex_trylock(&recording->lock)) return;
-    if (recording->store.base && !atomic_load(&recording->closed)) beat_locked(recording, now);
+    beaten = refresh(recording, false);
+    if (beaten) lp__store_header(&recording->store)->own_cpu_ns = own_cpu_ns;
     pthread_mutex_unlock(&recording->lock);
+    if (!beaten || now - recording->copied_ns < (uint64_t)recording->store.copy_interval_ms * 1000000u) return;
+    if (pthread_mutex_trylock(&recording->copy_lock)) return;
+    recording->copied_ns = now;
+    (void)lp__store_copy_out(&recording->store);
+    pthread_mutex_unlock(&recording->copy_lock);
 }
+
 void lp__recording_snapshot(struct lp_recording *recording)
 {
+    bool beaten;
+    lp__process_check_fork();
+    pthread_mutex_lock(&recording->copy_lock);
     pthread_mutex_lock(&recording->lock);
-    if (recording->store.base && !atomic_load(&recording->closed)) {
-        lp__store_heartbeat(&recording->store, true);
-        (void)lp__store_copy_out(&recording->store);
-    }
+    beaten = refresh(recording, true);
     pthread_mutex_unlock(&recording->lock);
+    if (beaten) (void)lp__store_copy_out(&recording->store);
+    pthread_mutex_unlock(&recording->copy_lock);
 }
 
 void lp__recording_close(struct lp_recording *recording)
@@ -274,11 +301,24 @@ void lp__recording_close(struct lp_recording *recording)
     if (atomic_exchange(&recording->closed, true)) return;
     if (atomic_compare_exchange_strong(&lp__installed, &installed, NULL)) lp__recording_release(recording);
     lp__process_remove(recording);
+    pthread_mutex_lock(&recording->copy_lock); /* the last copy is the last */
     pthread_mutex_lock(&recording->lock);
     for (struct lp_thread *thread = recording->threads; thread; thread = thread->next)
-        atomic_store_explicit(&thread->recording, NULL, memory_order_relaxed);
-    if (recording->store.base) lp__store_finish(&recording->store);
+        atomic_store(&thread->recording, NULL);
+    if (recording->store.base) {
+        write_lost(recording);
+        lp__store_finish(&recording->store);
+    }
     pthread_mutex_unlock(&recording->lock);
+    pthread_mutex_unlock(&recording->copy_lock);
+}
+
+bool lp__recording_try_retain(struct lp_recording *recording)
+{
+    unsigned count = atomic_load(&recording->references);
+    while (count)
+        if (atomic_compare_exchange_weak(&recording->references, &count, count + 1)) return true;
+    return false;
 }
 
 void lp__recording_retain(struct lp_recording *recording)
@@ -294,6 +334,8 @@ static void free_recording(struct lp_recording *recording)
     lp__store_release(&recording->store);
     lp__thread_slabs_free(recording);
     lp__arena_release(&recording->arena);
+    lp__arena_release(&recording->inherited);
+    lp__process_leave_scopes(recording);
     lp__map_release(&recording->paths);
     lp__map_release(&recording->shapes);
     while (recording->owner_list)
@@ -309,6 +351,7 @@ static void free_recording(struct lp_recording *recording)
     lp__free(recording->attempt_source);
     lp__free(recording->python);
     pthread_mutex_destroy(&recording->lock);
+    pthread_mutex_destroy(&recording->copy_lock);
     lp__free(recording);
 }
 
@@ -363,6 +406,7 @@ bool lp__recording_is_strict(const struct lp_recording *recording)
 bool lp__recording_is_full(struct lp_recording *recording)
 {
     bool full;
+    lp__process_check_fork();
     pthread_mutex_lock(&recording->lock);
     full = recording->paths.count >= recording->max_paths;
     pthread_mutex_unlock(&recording->lock);
@@ -377,6 +421,7 @@ const char *lp__recording_role(const struct lp_recording *recording, size_t *len
 
 uint64_t lp__recording_write_failures(const struct lp_recording *recording)
 {
+    lp__process_check_fork();
     return recording->store.base ? lp__store_header(&recording->store)->write_failures : 0;
 }
 
@@ -409,17 +454,33 @@ int lp__recording_copy(struct lp_recording *recording, void **bytes, uint64_t *l
     return rc;
 }
 
+/* The place of a key's value, made when new; NULL without memory. */
+static char **fact_place(struct lp_recording *recording, const char *key)
+{
+    size_t i;
+    char **facts, *copy;
+    for (i = 0; i < recording->fact_count; i++)
+        if (!strcmp(recording->facts[2 * i], key)) return &recording->facts[2 * i + 1];
+    facts = lp__realloc(recording->facts, (recording->fact_count + 1) * 2 * sizeof *facts);
+    if (facts == NULL) return NULL;
+    recording->facts = facts;
+    copy = lp__strndup(key, strlen(key));
+    if (copy == NULL) return NULL;
+    facts[2 * recording->fact_count] = copy;
+    facts[2 * recording->fact_count + 1] = NULL;
+    return &facts[2 * recording->fact_count++ + 1];
+}
+
 /* Keeps it for the children of forks, and writes it if there is a file. */
 void lp__recording_fact(struct lp_recording *recording, const char *key, const char *value, size_t len)
 {
-    char **facts;
+    char **place;
+    lp__process_check_fork();
     pthread_mutex_lock(&recording->lock);
-    facts = lp__realloc(recording->facts, (recording->fact_count + 1) * 2 * sizeof *facts);
-    if (facts) {
-        recording->facts = facts;
-        facts[recording->fact_count * 2] = lp__strndup(key, strlen(key));
-        facts[recording->fact_count * 2 + 1] = lp__strndup(value, len);
-        recording->fact_count++;
+    place = fact_place(recording, key);
+    if (place) {
+        lp__free(*place);
+        *place = lp__strndup(value, len);
     }
     if (recording->store.base) lp__store_fact(&recording->store, key, value, len);
     pthread_mutex_unlock(&recording->lock);

@@ -23,7 +23,8 @@ struct lp_recording_options {
     const char *run_dir; /* made absolute against the working directory now */
     const char *role;    /* any bytes; NULL: "main" */
     size_t role_len;
-    const char *attempt; /* NULL: LINEPROFILER_RUN_ID, else the launcher's identity, else fresh */
+    const char *attempt; /* NULL: LINEPROFILER_RUN_ID, else the launcher's identity, else the family's, else fresh */
+    pid_t family;        /* a process whose children belong to one run: a pool's parent; 0 none */
     const char *python;  /* version of the host interpreter; NULL for C programs */
     enum lp_store_choice store;
     bool no_cpu;                     /* measure_cpu=False */

@@ -72,6 +72,7 @@ class Recording:
         share: str | None = None,
         max_paths: int = 0,
         facts: dict[str, str] | None = None,
+        family: int = 0,
     ) -> Recording: ...
     @overload
     def phase(
