@@ -3,6 +3,7 @@
 
 import atexit
 import os
+import sys
 from _weakref import ref
 
 from lineprofiler import _core
@@ -32,6 +33,13 @@ else:
 # Profilers that are not closed, by id.  Only the installed one is kept alive by this module.
 _live: "dict[int, ref[Profiler]]" = {}
 _installed: "Profiler | None" = None
+
+
+def _family() -> int:
+    """Pid of the multiprocessing parent, whose workers are one run even if it does not record itself; 0: none."""
+    module = sys.modules.get("multiprocessing.process")
+    parent = module.parent_process() if module is not None else None
+    return 0 if parent is None else int(parent.pid)
 
 
 class Profiler:
@@ -160,7 +168,7 @@ class Profiler:
         self._exported: _settings.Exported | None = None
         self._recording: _core.Recording | None = None
         if self.enabled:
-            self._recording = _core.Recording(self.run_dir, self.role, attempt, **options)
+            self._recording = _core.Recording(self.run_dir, self.role, attempt, family=_family(), **options)
             self.run_id = self._recording.attempt
         else:
             self.run_id = attempt or ""
