@@ -19,15 +19,12 @@ static const double torn_ns = 2e9;
 
 void lp__moment_now(struct lp_moment *now)
 {
-    struct lp_host_facts facts;
-    lp__host_facts(&facts);
     *now = (struct lp_moment){
-        .pid_namespace = facts.pid_namespace,
         .mono_ns = lp__mono_ns(),
         .real_ns = lp__real_ns(),
         .sees_processes = lp__process_start(lp__process_id()) != 0,
     };
-    memcpy(now->boot_id, facts.boot_id, sizeof now->boot_id);
+    lp__host_identity(now->boot_id, &now->pid_namespace);
 }
 
 bool lp__same_boot(const uint8_t a[16], const uint8_t b[16])

@@ -203,6 +203,15 @@ void lp__host_facts_at(const char *root, struct lp_host_facts *out)
     errno = saved;
 }
 
+void lp__host_identity(uint8_t boot_id[16], uint64_t *pid_namespace)
+{
+    int saved = errno;
+    memset(boot_id, 0, 16);
+    read_boot_id("", boot_id);
+    *pid_namespace = read_pid_namespace("");
+    errno = saved;
+}
+
 void lp__host_facts(struct lp_host_facts *out)
 {
     lp__host_facts_at("", out);

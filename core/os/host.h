@@ -27,6 +27,9 @@ struct lp_host_facts {
 void lp__host_facts(struct lp_host_facts *out);
 void lp__host_facts_at(const char *root, struct lp_host_facts *out); /* `root` stands before /proc and /sys: for tests */
 
+/* Only what tells whether a pid of another record means a process that we can see: cheap. */
+void lp__host_identity(uint8_t boot_id[16], uint64_t *pid_namespace);
+
 /* Start time of a process in clock ticks since boot (field 22 of /proc/PID/stat, found from the *last* parenthesis);
  * 0 when there is no such process (a zombie is none) or /proc is hidden. */
 uint64_t lp__process_start(pid_t pid);
