@@ -119,6 +119,7 @@ int lp__doctor_run(struct lp_cli *cli, const struct lp_selftest_parts *parts)
     lp__doctor_clocks(&doctor);
     lp__doctor_store(&doctor, lp__run_dir(cli));
     lp__doctor_machine(&doctor);
+    lp__doctor_environment(&doctor);
     host(&doctor);
     selftests(&doctor, parts);
     if (doctor.broken == 0) lp__buf_addf(&doctor.out, "\nAll %u checks passed.\n", doctor.checks);

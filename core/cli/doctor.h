@@ -24,9 +24,10 @@ void lp__doctor_check(struct lp_doctor *doctor, const char *name, bool passed, c
 /* The whole command over these parts of the core: the exit status, LP_EXIT_FAILED after naming what is broken. */
 int lp__doctor_run(struct lp_cli *cli, const struct lp_selftest_parts *parts);
 
-/* doctor_facts.c: clocks, run directory, machine. */
+/* doctor_facts.c: clocks, run directory, machine, variables. */
 void lp__doctor_clocks(struct lp_doctor *doctor);
 void lp__doctor_store(struct lp_doctor *doctor, const char *run_dir);
 void lp__doctor_machine(struct lp_doctor *doctor);
+void lp__doctor_environment(struct lp_doctor *doctor);
 
 #endif

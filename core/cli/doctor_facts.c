@@ -1,4 +1,4 @@
-/* The facts that `doctor` tells: clocks, file system, machine, each with its consequence. */
+/* The facts that `doctor` tells: clocks, file system, machine, variables, each with its consequence. */
 // SPDX-License-Identifier: MIT
 #include <limits.h>
 #include <math.h>
@@ -159,4 +159,35 @@ void lp__doctor_machine(struct lp_doctor *doctor)
     lp__doctor_fact(doctor, "kernel", host.kernel[0] ? host.kernel : "not known", "");
     lp__doctor_fact(doctor, "GPU", "not looked at",
                     "comes with the part on resources; phases that wait for one are timed as wait");
+}
+
+/* -- environment ------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    const char *meaning;
+} variables[] = {
+    {"LINEPROFILER_PROFILE", "switches recording on (1, true, on, yes) or off (0, false, off, no)"},
+    {"LINEPROFILER_RUN_DIR", "where programs record and report reads when nothing else is said"},
+    {"LINEPROFILER_RUN_ID", "programs started now join this attempt"},
+    {"LINEPROFILER_ROLE", "the role of programs that name none"},
+    {"LINEPROFILER_CLOCK", "asks for this wall clock"},
+    {"LINEPROFILER_CPU_CLOCK", "asks for this CPU clock"},
+    {"LINEPROFILER_EXACT_ASYNC", "asks for exact suspended time on Python 3.11, where it costs calls"},
+    {"LINEPROFILER_LOG", "this program's diagnostics go there"},
+};
+
+void lp__doctor_environment(struct lp_doctor *doctor)
+{
+    char value[600];
+    size_t set = 0;
+    lp__doctor_section(doctor, "Environment");
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *text = secure_getenv(variables[i].name);
+        if (!text) continue;
+        set++;
+        snprintf(value, sizeof value, "%s=%.500s", variables[i].name, text);
+        lp__doctor_fact(doctor, "set", value, variables[i].meaning);
+    }
+    if (!set) lp__doctor_fact(doctor, "set", "none of ours", "recording is on only where a program says so itself");
 }

@@ -14,6 +14,7 @@
 #include "os/dir.h"
 #include "os/file.h"
 #include "render/escape.h"
+#include "store/layout.h"
 
 #define FILES_SHOWN   20u
 #define LABEL_COLUMNS 200u
@@ -51,8 +52,8 @@ static void text_head(const struct lp_cli *cli, const struct lp_inventory *inven
     lp__buf_addf(out, "\nFile system    %s: %s\n", fs_name, store_words(kind));
     lp__buf_addf(out, "Owner          uid %u%s\n", (unsigned)inventory->list.owner,
                  inventory->list.owner == lp__effective_user() ? " (you)" : "");
-    lp__buf_addf(out, "Worker files   %s, %s\n", lp__fmt_count(files, sizeof files, inventory->list.count),
-                 lp__fmt_bytes(bytes, sizeof bytes, (double)inventory->bytes));
+    lp__buf_addf(out, "Worker files   %s, %s, format %u\n", lp__fmt_count(files, sizeof files, inventory->list.count),
+                 lp__fmt_bytes(bytes, sizeof bytes, (double)inventory->bytes), LP_FILE_VERSION);
     if (inventory->list.truncated) lp__buf_adds(out, "               there are more files than are looked at\n");
 }
 
@@ -237,6 +238,7 @@ static void json(const struct lp_inventory *inventory, struct lp_buf *out)
     lp__json_key(&json, "mappable");
     lp__json_bool(&json, kind == LP_FS_MAPPABLE);
     pair_u64(&json, "owner", inventory->list.owner);
+    pair_u64(&json, "format", LP_FILE_VERSION);
     pair_u64(&json, "bytes", inventory->bytes);
     json_attempts(&json, inventory->run);
     json_files(&json, inventory);

@@ -6,6 +6,7 @@
 #include "cli/selftest.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -279,18 +280,38 @@ static const struct {
 
 static_assert(sizeof tests / sizeof *tests == LP_SELFTEST_COUNT, "the header promises as many");
 
-static void run_one(const struct lp_selftest_parts *parts, const char *base, size_t index,
-                    struct lp_selftest_result *result)
+struct job {
+    const struct lp_selftest_parts *parts;
+    const char *base;
+    size_t index;
+    struct lp_selftest_result *result;
+};
+
+static void *run_one(void *arg)
 {
-    struct test test = {.parts = parts, .result = result};
-    *result = (struct lp_selftest_result){.name = tests[index].name, .meaning = tests[index].meaning};
-    int len = snprintf(test.dir, sizeof test.dir, "%s/%zu", base, index);
+    const struct job *job = arg;
+    struct test test = {.parts = job->parts, .result = job->result};
+    int len = snprintf(test.dir, sizeof test.dir, "%s/%zu", job->base, job->index);
     if (len < 0 || (size_t)len >= sizeof test.dir)
         broken(&test, "the temporary folder's name is too long");
     else
-        tests[index].run(&test);
+        tests[job->index].run(&test);
     close_recording(&test);
     lp__run_free(test.run);
+    return NULL;
+}
+
+/* In a thread of its own: its state in the recording ends with it, and the caller's thread is left as it was. */
+static void run_in_thread(const struct job *job)
+{
+    struct test test = {.result = job->result};
+    pthread_t thread;
+    *job->result = (struct lp_selftest_result){.name = tests[job->index].name, .meaning = tests[job->index].meaning};
+    int failed = pthread_create(&thread, NULL, run_one, (void *)(uintptr_t)job);
+    if (failed)
+        broken(&test, "no thread: %s", strerror(failed));
+    else
+        pthread_join(thread, NULL);
 }
 
 int lp__selftest(const struct lp_selftest_parts *parts, struct lp_selftest_result out[LP_SELFTEST_COUNT],
@@ -299,8 +320,10 @@ int lp__selftest(const struct lp_selftest_parts *parts, struct lp_selftest_resul
     char base[PATH_MAX - 8];
     int rc = lp__temp_dir_make(base, sizeof base, err);
     if (rc != LP_OK) return rc;
-    for (size_t i = 0; i < LP_SELFTEST_COUNT; i++)
-        run_one(parts, base, i, &out[i]);
+    for (size_t i = 0; i < LP_SELFTEST_COUNT; i++) {
+        const struct job job = {parts, base, i, &out[i]};
+        run_in_thread(&job);
+    }
     lp__temp_dir_remove(base);
     return LP_OK;
 }
