@@ -82,13 +82,13 @@ static void spread_cell(struct lp_page *page, const struct lp_report_counter *co
 }
 
 /* "567ns/ea"; below ten nanoseconds with decimals, since a unit of data may cost less than one. */
-static void each_text(char out[LP_FMT_CAP + 4], double ns)
+static void each_text(char *out, size_t cap, double ns)
 {
+    char number[LP_FMT_CAP];
     if (ns < 9.95)
-        strcat(lp__fmt_fixed(out, LP_FMT_CAP, ns, 2), "ns");
+        (void)snprintf(out, cap, "%sns/ea", lp__fmt_fixed(number, sizeof number, ns, 2));
     else
-        lp__fmt_duration(out, LP_FMT_CAP, ns);
-    strcat(out, "/ea");
+        (void)snprintf(out, cap, "%s/ea", lp__fmt_duration(number, sizeof number, ns));
 }
 
 static void counter_row(struct lp_page *page, const struct lp_report_counter *counter, bool rates)
@@ -99,7 +99,7 @@ static void counter_row(struct lp_page *page, const struct lp_report_counter *co
     lp__page_cell(page, name.bytes, name.len, page->name - 4);
     lp__page_add(page, " %10s", lp__fmt_count128(total, sizeof total, counter->total_high, counter->total_low));
     if (rates && !isnan(counter->per_s)) lp__fmt_rate(rate, sizeof rate, counter->per_s);
-    if (rates && !isnan(counter->each_ns)) each_text(each, counter->each_ns);
+    if (rates && !isnan(counter->each_ns)) each_text(each, sizeof each, counter->each_ns);
     lp__page_add(page, " %13s %11s", rate, each);
     spread_cell(page, counter);
     lp__page_add(page, "\n");

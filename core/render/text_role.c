@@ -31,11 +31,14 @@ static void heat(struct lp_page *page, double share)
 {
     int cells = (int)lround(share * BAR_COLUMNS);
     if (!page->options.color || cells <= 0 || page->width < 78) return;
-    char bar[64] = "";
+    struct lp_buf bar;
+    lp__buf_init(&bar, 256);
     for (int i = 0; i < cells; i++)
-        strcat(bar, page->options.utf8 ? "\xE2\x96\x88" : "#");
+        lp__buf_adds(&bar, page->options.utf8 ? "\xE2\x96\x88" : "#");
     lp__page_add(page, "  ");
-    lp__page_ink(page, share >= 0.5 ? LP_INK_BAD : share >= 0.2 ? LP_INK_WARN : LP_INK_FAINT, bar);
+    if (!bar.failed)
+        lp__page_ink(page, share >= 0.5 ? LP_INK_BAD : share >= 0.2 ? LP_INK_WARN : LP_INK_FAINT, bar.data);
+    lp__buf_release(&bar);
 }
 
 static void row_end(struct lp_page *page, const struct lp_report_role *role, double share, double ns)
