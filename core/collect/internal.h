@@ -13,8 +13,23 @@
 #include "collect/thread.h"
 #include "store/writer.h"
 
+#define LP_SCOPES_PER_BLOCK 64
+
+/* Scopes are never given back to the system: a handle of a recording that is long gone can still be asked whether it
+ * is stale. */
+struct lp_scope_block {
+    struct lp_scope_block *next;
+    struct lp_scope scopes[LP_SCOPES_PER_BLOCK];
+};
+
+struct lp_inherited {
+    struct lp_inherited *next;
+    struct lp_arena arena;
+};
+
 struct lp_recording {
     pthread_mutex_t lock; /* everything below that is not said otherwise; taken before the store's lock */
+    pthread_mutex_t copy_lock; /* one copy at a time; taken before `lock`, never inside */
     atomic_uint references;
     atomic_bool closed;
     bool store_made;
@@ -23,7 +38,9 @@ struct lp_recording {
     enum lp_store_choice choice;
     uint32_t copy_interval_ms, max_paths;
     struct lp_store store;
-    struct lp_arena arena;          /* scopes, nodes; freed with the recording (emptied in the child of a fork) */
+    struct lp_arena arena;          /* nodes; freed with the recording */
+    struct lp_inherited *inherited; /* the same of the parents', which the host's objects may still point at */
+    struct lp_scope_block *scopes;
     struct lp_thread *threads;      /* all states, by `next` */
     struct lp_thread *free_threads; /* without a tenant, by `next_free` */
     struct lp_thread_slab *slabs;
@@ -35,10 +52,11 @@ struct lp_recording {
     struct lp_owner *owner_list;
     uint64_t owner_serial;
     uint32_t generation; /* process generation the store belongs to */
-    uint64_t lost_ends;  /* inherited or unmatched ends seen where no thread state was at hand */
-    uint64_t lost_inherited;
-    uint64_t copied_ns;        /* background thread: when the last copy was made */
-    struct lp_recording *next; /* process list */
+    atomic_ullong lost[LP_DROP_COUNT]; /* dropped where no thread state was at hand, not yet in the store */
+    struct lp_thread_record *losses;   /* the store's place for it; NULL before it is needed */
+    uint64_t copied_ns;                /* background thread: when the last copy was made */
+    struct lp_recording *next;         /* process list, with its lock */
+    uint64_t serial;                   /* in it; counts up */
     char *run_dir, *role, *attempt, *attempt_source, *python;
     size_t role_len;
     char **facts; /* key, value, …, NULL: repeated into the child's file after a fork */
@@ -82,15 +100,25 @@ void lp__thread_slabs_free(struct lp_recording *recording);
 /* -- process-wide (process.c) ------------------------------------------------------------------------------------ */
 
 void lp__process_add(struct lp_recording *recording);
+void lp__process_init(void); /* before anything else here; any number of times */
 void lp__process_remove(struct lp_recording *recording);
 /* Called on every slow path: in the child of a fork, makes everything ready for a new life, once. */
+/* Takes a reference if this is an open recording; the pointer may be stale. */
+bool lp__process_retain(struct lp_recording *recording);
 void lp__process_check_fork(void);
 void lp__background_start(void); /* if it is not running and a recording is open */
-/* Runs with the process list locked. */
+/* No lock is held during a visit. */
 void lp__process_each(void (*visit)(struct lp_recording *recording, void *arg), void *arg);
 
 /* recording.c, for process.c */
+/* A block of scopes for this recording: one that another has left, or new.  NULL without memory. */
+struct lp_scope_block *lp__process_take_scopes(struct lp_recording *recording);
+void lp__process_leave_scopes(struct lp_recording *recording);
+
 void lp__recording_after_fork(struct lp_recording *recording);
-void lp__recording_beat(struct lp_recording *recording);
+void lp__recording_beat(struct lp_recording *recording, uint64_t own_cpu_ns);
+bool lp__recording_try_retain(struct lp_recording *recording); /* false when its last reference is gone */
+/* Counts what was dropped where there is no thread state. */
+void lp__recording_lost(struct lp_recording *recording, enum lp_drop reason);
 
 #endif

@@ -25,6 +25,11 @@ void lp__name_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
+void lp__name_renew_lock(void)
+{
+    pthread_mutex_init(&lock, NULL);
+}
+
 lp_name_id lp__name_register(const char *bytes, size_t len)
 {
     uint32_t id = 0;

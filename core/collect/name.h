@@ -20,5 +20,6 @@ uint64_t lp__name_shape(lp_name_id name);
 /* Held over a fork so that a child finds the table whole. */
 void lp__name_lock(void);
 void lp__name_unlock(void);
+void lp__name_renew_lock(void); /* in the child of a clone that ran no handlers */
 
 #endif

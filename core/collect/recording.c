@@ -91,7 +91,6 @@ int lp__recording_open(const struct lp_recording_options *options, struct lp_rec
     pthread_mutex_init(&recording->store.lock, NULL);
     atomic_store(&recording->references, 1);
     lp__arena_init(&recording->arena, ARENA_CEILING);
-    lp__arena_init(&recording->inherited, ARENA_CEILING);
     lp__map_init(&recording->paths);
     lp__map_init(&recording->shapes);
     lp__map_init(&recording->owners);
@@ -203,13 +202,16 @@ uint32_t lp__recording_note_shape(struct lp_recording *recording, lp_name_id nam
 
 /* -- fork, beat, end --------------------------------------------------------------------------------------------- */
 
-/* Scopes and nodes of the parent's stay allocated: the host's objects still point at scopes, those at nodes. */
+/* Nodes of the parent's stay allocated: the host's objects still point at scopes, and those at nodes. */
 static void keep_inherited(struct lp_recording *recording)
 {
-    struct lp_arena fresh;
-    lp__arena_adopt(&recording->inherited, &recording->arena);
-    lp__arena_init(&fresh, ARENA_CEILING);
-    recording->arena = fresh;
+    struct lp_inherited *inherited = lp__alloc(sizeof *inherited);
+    if (inherited) {
+        inherited->arena = recording->arena;
+        inherited->next = recording->inherited;
+        recording->inherited = inherited;
+    } /* else they are never freed */
+    lp__arena_init(&recording->arena, ARENA_CEILING);
 }
 
 /* In the child: own tree, own file, same run.  The parent's thread states were wiped by the kernel; its open scopes are
@@ -334,7 +336,12 @@ static void free_recording(struct lp_recording *recording)
     lp__store_release(&recording->store);
     lp__thread_slabs_free(recording);
     lp__arena_release(&recording->arena);
-    lp__arena_release(&recording->inherited);
+    while (recording->inherited) {
+        struct lp_inherited *next = recording->inherited->next;
+        lp__arena_release(&recording->inherited->arena);
+        lp__free(recording->inherited);
+        recording->inherited = next;
+    }
     lp__process_leave_scopes(recording);
     lp__map_release(&recording->paths);
     lp__map_release(&recording->shapes);

@@ -17,20 +17,18 @@
 
 /* -- free list --------------------------------------------------------------------------------------------------- */
 
-#define SCOPES_PER_BLOCK 64
-
 struct lp_scope *lp__scope_more(struct lp_thread *thread)
 {
-    struct lp_scope *block = lp__recording_block(thread->home, SCOPES_PER_BLOCK * sizeof *block);
+    struct lp_scope_block *block = lp__process_take_scopes(thread->home);
     int i;
     if (block == NULL) return NULL;
-    for (i = 0; i < SCOPES_PER_BLOCK; i++) {
-        block[i].generation = thread->generation;
-        block[i].below = thread->free_scopes;
-        thread->free_scopes = &block[i];
+    for (i = 0; i < LP_SCOPES_PER_BLOCK; i++) {
+        block->scopes[i].generation = thread->generation;
+        block->scopes[i].below = thread->free_scopes;
+        thread->free_scopes = &block->scopes[i];
     }
-    thread->free_scopes = block[SCOPES_PER_BLOCK - 1].below;
-    return &block[SCOPES_PER_BLOCK - 1];
+    thread->free_scopes = block->scopes[LP_SCOPES_PER_BLOCK - 1].below;
+    return &block->scopes[LP_SCOPES_PER_BLOCK - 1];
 }
 
 /* -- times ------------------------------------------------------------------------------------------------------- */

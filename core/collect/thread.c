@@ -78,19 +78,29 @@ static bool init_state(struct lp_recording *recording, struct lp_thread *thread)
 {
     thread->home = recording;
     thread->map.base = recording->store.base;
-    thread->record = lp__store_thread_record(&recording->store);
+    if (thread->record == NULL) thread->record = lp__store_thread_record(&recording->store);
     if (thread->record == NULL) return false;
     thread->random = lp__ticks() | 1;
-    thread->root = lp__tree_root(thread);
+    if (thread->root == NULL) thread->root = lp__tree_root(thread);
     if (thread->root == NULL) return false;
     thread->record->root = lp__store_ref(&recording->store, thread->root->record);
     thread->root_scope.flags = LP_SCOPE_ROOT;
     thread->root_scope.state = LP_SCOPE_RUNNING;
     thread->root_scope.thread = thread;
     thread->top = &thread->root_scope;
+    pthread_mutex_lock(&recording->lock);
     thread->next = recording->threads;
     recording->threads = thread;
+    pthread_mutex_unlock(&recording->lock);
     return true;
+}
+
+static void put_back(struct lp_recording *recording, struct lp_thread *thread)
+{
+    pthread_mutex_lock(&recording->lock);
+    thread->next_free = recording->free_threads;
+    recording->free_threads = thread;
+    pthread_mutex_unlock(&recording->lock);
 }
 
 static lp_name_id thread_name(const struct lp_recording *recording)
@@ -125,9 +135,6 @@ static void start_tenancy(struct lp_recording *recording, struct lp_thread *thre
     thread->root_scope.generation = thread->generation;
     if (recording->thread_names) lp__thread_set_name(thread, thread_name(recording));
     record->attached_ticks = record->last_ticks = lp__ticks();
-    record->drops[LP_DROP_END_WITHOUT_BEGIN] += recording->lost_ends;
-    record->drops[LP_DROP_END_INHERITED] += recording->lost_inherited;
-    recording->lost_ends = recording->lost_inherited = 0;
 }
 
 /* Adds up what the tenant did and leaves the state for the next one. */
@@ -143,10 +150,7 @@ static void end_tenancy(struct lp_thread *thread)
     record->attached_ticks = 0;
     record->last_ticks = now;
     atomic_store_explicit(&thread->recording, NULL, memory_order_relaxed);
-    pthread_mutex_lock(&recording->lock);
-    thread->next_free = recording->free_threads;
-    recording->free_threads = thread;
-    pthread_mutex_unlock(&recording->lock);
+    put_back(recording, thread);
     lp__recording_release(recording);
 }
 
@@ -181,7 +185,8 @@ static void join_states(struct lp_thread *thread)
     states_generation = thread->generation;
 }
 
-static struct lp_thread *attach(struct lp_recording *recording)
+/* A state without a tenant, or a new one.  NULL: no memory, no store, or closed. */
+static struct lp_thread *take_state(struct lp_recording *recording)
 {
     struct lp_thread *thread = NULL;
     pthread_mutex_lock(&recording->lock);
@@ -193,13 +198,25 @@ static struct lp_thread *attach(struct lp_recording *recording)
             thread = lp__thread_slab_take(recording);
     }
     pthread_mutex_unlock(&recording->lock);
-    if (thread == NULL) return NULL;
-    if (thread->home == NULL && !init_state(recording, thread)) {
-        memset(thread, 0, sizeof *thread);
+    return thread;
+}
+
+/* `recording` may be a pointer that went stale since it was read.  The tenant holds a reference. */
+static struct lp_thread *attach(struct lp_recording *recording)
+{
+    struct lp_thread *thread;
+    if (!lp__process_retain(recording)) return NULL;
+    thread = take_state(recording);
+    if (thread && thread->top == NULL && !init_state(recording, thread)) {
+        put_back(recording, thread); /* with what it has got so far: the next try goes on from there */
+        thread = NULL;
+    }
+    if (thread == NULL) {
+        lp__recording_lost(recording, LP_DROP_NO_SPACE);
+        lp__recording_release(recording);
         return NULL;
     }
     start_tenancy(recording, thread);
-    lp__recording_retain(recording);
     join_states(thread);
     return thread;
 }
@@ -216,43 +233,51 @@ struct lp_thread *lp__thread_find(struct lp_recording *recording)
     return NULL;
 }
 
+/* Makes it the one the hot path finds; false when the recording was closed meanwhile.  Sequentially consistent with
+ * lp__recording_close: either that sees the pointer and clears it, or we see the mark. */
+static bool point_at(struct lp_thread *thread, struct lp_recording *recording)
+{
+    atomic_store(&thread->recording, recording);
+    lp__tls_thread = thread;
+    if (!atomic_load(&recording->closed)) return true;
+    atomic_store(&thread->recording, NULL);
+    return false;
+}
+
 struct lp_thread *lp__thread_slow(struct lp_recording *recording)
 {
     int saved = errno;
     struct lp_thread *thread = NULL;
     if (recording) {
         thread = lp__thread_find(recording);
-        if (atomic_load(&recording->closed))
-            thread = NULL;
-        else if (thread == NULL)
-            thread = attach(recording);
-    }
-    if (thread) {
-        atomic_store_explicit(&thread->recording, recording, memory_order_relaxed);
-        lp__tls_thread = thread;
-        lp__background_start();
+        if (thread == NULL) thread = attach(recording);
+        if (thread && !point_at(thread, recording)) thread = NULL;
+        if (thread) lp__background_start();
     }
     errno = saved;
     return thread;
 }
 
+/* Counts an end that closed nothing, without making a thread state for it. */
+static bool end_of_nothing(struct lp_recording *recording, enum lp_drop reason)
+{
+    struct lp_thread *thread = lp__thread_find(recording);
+    if (thread)
+        lp__drop(thread, reason);
+    else
+        lp__recording_lost(recording, reason);
+    return false;
+}
+
 bool lp__end_handle(struct lp_recording *recording, struct lp_scope *scope, uint64_t serial)
 {
     struct lp_thread *thread;
-    int saved = errno;
     lp__process_check_fork();
-    if (scope->generation != lp__process_generation()) {
-        recording->lost_inherited++;
-        errno = saved;
-        return false;
-    }
+    if (scope->generation != lp__process_generation()) return end_of_nothing(recording, LP_DROP_END_INHERITED);
+    if (scope->serial != serial || __atomic_load_n(&scope->state, __ATOMIC_RELAXED) == LP_SCOPE_IDLE)
+        return end_of_nothing(recording, LP_DROP_END_WITHOUT_BEGIN);
     thread = lp__thread_of(recording);
-    errno = saved;
     if (thread == NULL) return false;
-    if (scope->serial != serial || scope->state == LP_SCOPE_IDLE) {
-        lp__drop(thread, LP_DROP_END_WITHOUT_BEGIN);
-        return false;
-    }
     lp__end(thread, scope);
     return true;
 }
