@@ -111,7 +111,10 @@ cover: .venv/.tools ## line coverage of the core by its C unit tests, written to
 	@mkdir -p build/cover/html
 	@$(TOOLS)/gcovr -r . build/cover -f core --print-summary --html-details build/cover/html/index.html
 
-accept: .venv/.need-build ## write what the golden tests print now into tests/golden, and show the difference
+accept: .venv/.tools ## write what the golden tests print now into tests/golden, and show the difference
+	$(call configure,build/unit,)
+	$(call compile,build/unit)
+	@LP_ACCEPT=1 $(MESON) test -C build/unit --no-rebuild -q render/golden || true
 	@tools/py-env $(DEV_PY)
 	@LP_ACCEPT=1 .venv/py$(DEV_PY)/bin/python -m pytest -m golden || true
 	@git --no-pager diff --stat -p -- tests/golden
