@@ -329,7 +329,7 @@ static void full_buckets_carry_over(void **state)
 {
     struct image *image = *state;
     lp_ref root = image_root(image, 0), node = image_node(image, root, "often", 7, 1000);
-    struct lp_hist_record record = {{0}};
+    struct lp_hist_record record = {.carry = 0};
     lp_ref carry = image_append(image, LP_SEGMENT_HIST, &record, sizeof record);
     image_hist(image, carry, 1000, 1);
     node_at(image, node)->hist.carry = carry;
