@@ -185,7 +185,8 @@ static void add_figures(struct lp_join *join, uint32_t phase, const struct lp_ru
     struct lp_run_process *process = join->process;
     lp__builder_add(join->role, phase, figures);
     if (join->own) lp__builder_add(join->own, join->scratch->sums[phase].own, figures);
-    if (join->role->extra[phase].outermost) process->top_wall_ns += figures->wall_ns + figures->open_wall_ns;
+    if (join->role->extra[phase].outermost)
+        process->top_wall_ns += figures->wall_ns + figures->open_wall_ns - figures->suspended_ns;
     process->entries += figures->calls;
     process->open += figures->open;
 }

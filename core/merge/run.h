@@ -98,7 +98,7 @@ struct lp_run_process {
     double last_real_ns;                   /* last write, heartbeat or close, on the clock of the start; NaN unknown */
     int64_t started_mono_ns, last_mono_ns; /* comparable within one boot_id; 0 unknown */
     uint8_t boot_id[16];
-    double top_wall_ns; /* wall of the outermost phases, open ones included */
+    double top_wall_ns; /* of the outermost phases, open ones included, suspended time left out */
     double elapsed_ns;  /* over its threads */
     double outside_ns;  /* elapsed - what ran in scopes, open ones included; >= 0 */
     uint64_t entries;   /* finished, all phases */
