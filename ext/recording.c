@@ -125,6 +125,7 @@ static PyObject *recording_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     struct lp_error err = {0};
     if (parse_options(&made, args, kwargs)) {
         point_at_texts(&made);
+        made.core.host_entry_ps = lpx_entry_cost_ps(state);
         self = (struct lpx_recording *)type->tp_alloc(type, 0);
     }
     if (self) {
@@ -296,7 +297,7 @@ PyObject *lpx_current_path(struct lpx_state *state, struct lp_recording *recordi
         i++;
     path = PyTuple_New(i);
     for (at = node; path && at && at->parent; at = at->parent) {
-        PyObject *name = lpx_name_str(at->name);
+        PyObject *name = lpx_name_str(lp__tree_text(at));
         if (name == NULL)
             Py_CLEAR(path);
         else

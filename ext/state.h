@@ -34,7 +34,8 @@ struct lpx_state {
     struct lpx_hosts hosts;
     struct lpx_phase *free_phases;
     int free_phase_count;
-    bool decorators_off; /* the environment said "off" when we were imported */
+    uint64_t entry_cost_ps;/* what Python's side adds to an entry; 0 not measured yet */
+    bool decorators_off;  /* the environment said "off" when we were imported */
     Py_ssize_t decorated_while_off;
     Py_ssize_t idle_uses; /* phases and counters used while no recording was there for them */
 };
@@ -107,6 +108,9 @@ PyObject *lpx_phase_bound(struct lpx_state *state, PyObject *recording, PyObject
 /* A phase's name, options and recording; borrowed. */
 void lpx_phase_facts(PyObject *phase, PyObject **name, struct lpx_how *how, struct lp_recording **bound,
                      PyObject **bound_object);
+
+/* cost.c: picoseconds that Python's side adds to an entry. */
+uint64_t lpx_entry_cost_ps(struct lpx_state *state);
 
 /* -- function.c -------------------------------------------------------------------------------------------------- */
 

@@ -9,16 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/map.h"
 #include "os/clock.h"
+#include "os/dir.h"
 #include "os/file.h"
 #include "os/host.h"
 #include "os/launch.h"
 #include "store/reader.h"
 #include "store/rundir.h"
+
+/* USER_HZ: what /proc counts in, 100 on every architecture we know. */
+#define LP_CLOCK_TICKS_PER_S 100u
 
 #define FILES_MAX     4096
 #define FILE_HEAD     16384
@@ -62,7 +65,7 @@ static void look_at(struct crowd *crowd, int directory, const char *path, int64_
     void *head = lp__arena_alloc(arena, FILE_HEAD);
     int fd = head ? lp__open_regular_at(directory, path, NULL, NULL, NULL) : -1;
     int64_t got = fd >= 0 ? lp__pread_full(fd, head, FILE_HEAD, 0) : 0;
-    if (fd >= 0) close(fd);
+    lp__close_fd(fd);
     if (got <= 0 || lp__image_index(&image, head, (uint64_t)got, arena, NULL)) return;
     crowd->runs |= is_alive(&image.header, lp__real_ns());
     if (lp__image_fact(&image, "rank", &text)) crowd->has_rank |= strtoll(text.bytes, NULL, 10) == rank;
@@ -84,7 +87,7 @@ static void read_crowd(struct crowd *crowd, const char *run_dir, const char *saf
             if (crowd->newest && number_of(list.files[i].path, safe) == crowd->newest)
                 look_at(crowd, directory, list.files[i].path, rank, &arena);
     }
-    if (directory >= 0) close(directory);
+    lp__close_fd(directory);
     lp__arena_release(&arena);
 }
 
@@ -119,7 +122,7 @@ static bool family(struct lp_attempt *out, pid_t parent)
     char day[32];
     if (start == 0 || clock_gettime(CLOCK_BOOTTIME, &boot) || clock_gettime(CLOCK_REALTIME, &real)) return false;
     /* to the minute: the wall clock may have been set between two children's looks */
-    when = real.tv_sec - boot.tv_sec + (time_t)(start / (uint64_t)sysconf(_SC_CLK_TCK));
+    when = real.tv_sec - boot.tv_sec + (time_t)(start / LP_CLOCK_TICKS_PER_S);
     when -= when % 60;
     if (localtime_r(&when, &tm) == NULL || strftime(day, sizeof day, "%Y%m%dT%H%M%S", &tm) == 0) return false;
     hash = lp__hash_u64(start * 4194304u + (uint64_t)parent);

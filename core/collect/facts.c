@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/cost.h"
 #include "os/clock.h"
 #include "os/launch.h"
 
@@ -85,10 +86,12 @@ static void machine(struct lp_recording *recording, const struct lp_host_facts *
 static void clocks(struct lp_recording *recording)
 {
     struct lp_clock_costs costs = lp__clock_costs();
+    uint64_t entry_ps = lp__entry_cost_ps() + recording->host_entry_ps;
     fact(recording, "cpu_clock.refused", lp__clock.cpu_refused);
     fact(recording, "wall_clock.refused", lp__clock.wall_refused);
     factf(recording, "cost.wall_ns", "%.1f", costs.wall_ns);
     factf(recording, "cost.cpu_ns", "%.1f", costs.cpu_ns);
+    factf(recording, "cost.entry_ns", "%" PRIu64 ".%" PRIu64, entry_ps / 1000, entry_ps % 1000 / 100);
 }
 
 void lp__facts_write(struct lp_recording *recording, const struct lp_host_facts *host)

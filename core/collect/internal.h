@@ -28,7 +28,7 @@ struct lp_inherited {
 };
 
 struct lp_recording {
-    pthread_mutex_t lock; /* everything below that is not said otherwise; taken before the store's lock */
+    pthread_mutex_t lock;      /* everything below that is not said otherwise; taken before the store's lock */
     pthread_mutex_t copy_lock; /* one copy at a time; taken before `lock`, never inside */
     atomic_uint references;
     atomic_bool closed;
@@ -51,7 +51,7 @@ struct lp_recording {
     struct lp_map owners; /* owner table: the host's lock */
     struct lp_owner *owner_list;
     uint64_t owner_serial;
-    uint32_t generation; /* process generation the store belongs to */
+    uint32_t generation;               /* process generation the store belongs to */
     atomic_ullong lost[LP_DROP_COUNT]; /* dropped where no thread state was at hand, not yet in the store */
     struct lp_thread_record *losses;   /* the store's place for it; NULL before it is needed */
     uint64_t copied_ns;                /* background thread: when the last copy was made */
@@ -62,6 +62,7 @@ struct lp_recording {
     char **facts; /* key, value, …, NULL: repeated into the child's file after a fork */
     size_t fact_count;
     char host[64];
+    uint64_t host_entry_ps; /* what the host adds to an entry */
 };
 
 static inline struct lp_map *lp__recording_owners(struct lp_recording *recording)
@@ -99,22 +100,22 @@ void lp__thread_slabs_free(struct lp_recording *recording);
 
 /* -- process-wide (process.c) ------------------------------------------------------------------------------------ */
 
-void lp__process_add(struct lp_recording *recording);
 void lp__process_init(void); /* before anything else here; any number of times */
+void lp__process_add(struct lp_recording *recording);
 void lp__process_remove(struct lp_recording *recording);
-/* Called on every slow path: in the child of a fork, makes everything ready for a new life, once. */
 /* Takes a reference if this is an open recording; the pointer may be stale. */
 bool lp__process_retain(struct lp_recording *recording);
+/* Called on every slow path: in the child of a fork, makes everything ready for a new life, once. */
 void lp__process_check_fork(void);
 void lp__background_start(void); /* if it is not running and a recording is open */
 /* No lock is held during a visit. */
 void lp__process_each(void (*visit)(struct lp_recording *recording, void *arg), void *arg);
 
-/* recording.c, for process.c */
 /* A block of scopes for this recording: one that another has left, or new.  NULL without memory. */
 struct lp_scope_block *lp__process_take_scopes(struct lp_recording *recording);
 void lp__process_leave_scopes(struct lp_recording *recording);
 
+/* recording.c, for process.c */
 void lp__recording_after_fork(struct lp_recording *recording);
 void lp__recording_beat(struct lp_recording *recording, uint64_t own_cpu_ns);
 bool lp__recording_try_retain(struct lp_recording *recording); /* false when its last reference is gone */

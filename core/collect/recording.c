@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -71,6 +70,7 @@ static bool copy_options(struct lp_recording *recording, const struct lp_recordi
     recording->share_group = options->share_group;
     recording->choice = options->store;
     recording->copy_interval_ms = options->copy_interval_ms;
+    recording->host_entry_ps = options->host_entry_ps;
     recording->max_paths = options->max_paths ? options->max_paths : DEFAULT_MAX_PATHS;
     return recording->role && recording->run_dir && choose_attempt(recording, options) &&
            copy_facts(recording, options->facts);
