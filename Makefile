@@ -31,7 +31,7 @@ demo: .venv/.need-build ## record an MCTS over four processes, one of them kille
 	@.venv/py$(DEV_PY)/bin/python examples/demo.py
 
 .PHONY: examples
-examples: .venv/.tools ## run the examples, and those of the docs
+examples: .venv/.tools .venv/.need-examples ## run the examples, and those of the docs
 	@tools/py-env $(DEV_PY)
 	$(call configure,build/prefix,-Dbuildtype=release -Dprefix=$(CURDIR)/build/prefix/usr -Dlibdir=lib)
 	$(call compile,build/prefix)
