@@ -6,11 +6,22 @@
 #include "collect/record.h"
 #include "collect/tree.h"
 
-/* 128-bit sum: the amount's sign goes into the high half, and the carry. */
-static void add_total(struct lp_counter_record *counter, int64_t n)
+/* 128-bit sum: the amount's sign goes into the high half, and the carry.  Where both halves change, a kill in between
+ * would leave a wild total, so the thread says that it is at it. */
+static void add_total(struct lp_thread *thread, struct lp_counter_record *counter, int64_t n)
 {
-    bool carry = __builtin_add_overflow(counter->total_low, (uint64_t)n, &counter->total_low);
-    counter->total_high += (n < 0 ? -1 : 0) + (carry ? 1 : 0);
+    uint64_t low;
+    int64_t high = (__builtin_add_overflow(counter->total_low, (uint64_t)n, &low) ? 1 : 0) - (n < 0 ? 1 : 0);
+    if (__builtin_expect(high == 0, 1)) {
+        counter->total_low = low;
+        return;
+    }
+    thread->record->sequence++;
+    lp__store_order();
+    counter->total_low = low;
+    counter->total_high += high;
+    lp__store_order();
+    thread->record->sequence++;
 }
 
 /* The histogram for amounts of this sign, made when first needed; NULL without space. */
@@ -30,17 +41,19 @@ static void hist_amount(struct lp_thread *thread, struct lp_counter_record *coun
     struct lp_hist_record *hist = hist_of(thread, counter, n < 0);
     uint64_t magnitude = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
     if (hist == NULL)
-        lp__drop(thread, LP_DROP_HIST_NO_SPACE);
+        thread->record->drops[LP_DROP_HIST_NO_SPACE] += times;
     else if (times != 1 || !lp__hist_add_in_place(thread->map.base, hist, magnitude))
         lp__store_hist_add(thread, hist, magnitude, times);
 }
 
 /* While every amount is the same, min and adds say everything; the second distinct one starts the histogram. */
-static void spread_amount(struct lp_thread *thread, struct lp_counter_record *counter, int64_t n)
+static void spread_amount(struct lp_thread *thread, struct lp_counter_link *link, int64_t n)
 {
-    if (counter->hist == 0 && counter->hist_negative == 0) {
+    struct lp_counter_record *counter = link->record;
+    if (!link->spread) {
         if (counter->adds == 0 || n == counter->min) return;
         hist_amount(thread, counter, counter->min, counter->adds);
+        link->spread = true;
     }
     hist_amount(thread, counter, n, 1);
 }
@@ -61,6 +74,22 @@ static struct lp_counter_record *new_counter(struct lp_thread *thread, struct lp
 }
 
 /* Moves the link of `name` to the front, making counter and link when new; NULL without space. */
+/* A counter and its link; NULL without space.  A link whose record could not be made is kept for the next try. */
+static struct lp_counter_link *make_counter(struct lp_thread *thread, struct lp_tree_node *node, lp_name_id name)
+{
+    struct lp_counter_link *link = thread->spare;
+    lp_ref text;
+    if (link == NULL) link = lp__recording_block(thread->home, sizeof *link);
+    thread->spare = link;
+    text = link ? lp__recording_name_ref(thread->home, name) : 0;
+    if (text == 0) return NULL;
+    link->record = new_counter(thread, node, text);
+    if (link->record == NULL) return NULL;
+    thread->spare = NULL;
+    link->name = name;
+    return link;
+}
+
 static struct lp_counter_link *counter_slow(struct lp_thread *thread, struct lp_tree_node *node, lp_name_id name)
 {
     struct lp_counter_link **at = &node->counters, *link;
@@ -69,16 +98,12 @@ static struct lp_counter_link *counter_slow(struct lp_thread *thread, struct lp_
     while (*at && (*at)->name != name)
         at = &(*at)->next;
     link = *at;
-    if (link) {
+    if (link)
         *at = link->next;
-    } else {
-        link = lp__recording_block(thread->home, sizeof *link);
-        text = link ? lp__recording_name_ref(thread->home, name) : 0;
-        if (text) link->record = new_counter(thread, node, text);
-        errno = saved;
-        if (link == NULL || link->record == NULL) return NULL;
-        link->name = name;
-    }
+    else
+        link = make_counter(thread, node, name);
+    errno = saved;
+    if (link == NULL) return NULL;
     link->next = node->counters;
     node->counters = link;
     return link;
@@ -97,8 +122,8 @@ void lp__count_at(struct lp_thread *thread, struct lp_tree_node *node, lp_name_i
         return;
     }
     counter = link->record;
-    spread_amount(thread, counter, n);
-    add_total(counter, n);
+    spread_amount(thread, link, n);
+    add_total(thread, counter, n);
     if (n < counter->min) counter->min = n;
     if (n > counter->max) counter->max = n;
     counter->adds++;
