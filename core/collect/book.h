@@ -36,25 +36,23 @@ static inline uint64_t lp__elapsed(uint64_t start, uint64_t now)
     return (int64_t)(now - start) < 0 ? 0 : now - start;
 }
 
-static inline void lp__book_begin(struct lp_thread *thread, struct lp_tree_node *node, uint64_t now)
+/* False: there is no space for the node, so that the entry is not recorded. */
+static inline bool lp__book_begin(struct lp_thread *thread, struct lp_tree_node *node, uint64_t now)
 {
-    struct lp_node_record *record = node->record;
-    if (__builtin_expect(node->dropped, 0)) return;
+    struct lp_node_record *record;
+    if (__builtin_expect(node->dropped, 0) && !lp__tree_revive(thread, node)) return false;
+    record = node->record;
     record->start_sum += now;
     lp__store_order();
     record->begun++;
     thread->record->last_ticks = now;
+    return true;
 }
 
 static inline void lp__book_end(struct lp_thread *thread, struct lp_scope *scope, uint64_t wall, uint64_t suspended,
                                 struct lp_cpu_time cpu)
 {
-    struct lp_tree_node *node = scope->node;
-    struct lp_node_record *record = node->record;
-    if (__builtin_expect(node->dropped, 0)) {
-        lp__drop(thread, LP_DROP_NO_SPACE);
-        return;
-    }
+    struct lp_node_record *record = scope->node->record;
     thread->record->sequence++;
     lp__store_order();
     if (__builtin_expect(!lp__hist_add_in_place(thread->map.base, &record->hist, wall), 0))

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
 
+#include "collect/book.h"
 #include "collect/internal.h"
 #include "collect/record.h"
 #include "collect/tree.h"
@@ -52,8 +53,8 @@ static void spread_amount(struct lp_thread *thread, struct lp_counter_link *link
     struct lp_counter_record *counter = link->record;
     if (!link->spread) {
         if (counter->adds == 0 || n == counter->min) return;
-        hist_amount(thread, counter, counter->min, counter->adds);
         link->spread = true;
+        hist_amount(thread, counter, counter->min, counter->adds);
     }
     hist_amount(thread, counter, n, 1);
 }
@@ -73,7 +74,6 @@ static struct lp_counter_record *new_counter(struct lp_thread *thread, struct lp
     return counter;
 }
 
-/* Moves the link of `name` to the front, making counter and link when new; NULL without space. */
 /* A counter and its link; NULL without space.  A link whose record could not be made is kept for the next try. */
 static struct lp_counter_link *make_counter(struct lp_thread *thread, struct lp_tree_node *node, lp_name_id name)
 {
@@ -90,11 +90,11 @@ static struct lp_counter_link *make_counter(struct lp_thread *thread, struct lp_
     return link;
 }
 
+/* Moves the link of `name` to the front, making counter and link when new; NULL without space. */
 static struct lp_counter_link *counter_slow(struct lp_thread *thread, struct lp_tree_node *node, lp_name_id name)
 {
     struct lp_counter_link **at = &node->counters, *link;
     int saved = errno;
-    lp_ref text;
     while (*at && (*at)->name != name)
         at = &(*at)->next;
     link = *at;

@@ -19,7 +19,7 @@ static inline void lp__record_commit(struct lp_segment_cursor *cursor, uint64_t 
 }
 
 struct lp_hist_record *lp__store_hist_new(struct lp_thread *thread); /* NULL without space */
-struct lp_tree_node *lp__tree_root(struct lp_thread *thread);        /* NULL without space */
+struct lp_tree_node *lp__tree_root(struct lp_thread *thread);        /* NULL without space or memory */
 struct lp_tree_node *lp__tree_thread_node(struct lp_thread *thread, lp_name_id name);
 /* The thread's present name becomes the parent of its phases (thread_names); 0: no name. */
 void lp__thread_set_name(struct lp_thread *thread, lp_name_id name);

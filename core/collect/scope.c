@@ -54,7 +54,7 @@ static uint64_t active_so_far(const struct lp_scope *scope, uint64_t now)
 static void settle(struct lp_scope *scope, struct lp_scope *below, uint64_t now)
 {
     uint64_t active = active_so_far(scope, now);
-    if (scope->flags & LP_SCOPE_SKIPPED) return;
+    if (scope->flags & (LP_SCOPE_SKIPPED | LP_SCOPE_DROPPED)) return;
     lp__charge(below, active - scope->charged);
     scope->charged = active;
 }
@@ -86,7 +86,7 @@ struct lp_scope *lp__begin_skipped(struct lp_thread *thread, struct lp_tree_node
     scope->start = scope->charged = 0;
     scope->serial++;
     scope->flags = LP_SCOPE_SKIPPED;
-    scope->state = LP_SCOPE_RUNNING;
+    lp__scope_set_state(scope, LP_SCOPE_RUNNING);
     if (owner) owner->scopes++;
     thread->top = scope;
     return scope;
@@ -115,7 +115,9 @@ static void finish(struct lp_thread *thread, struct lp_scope *scope, struct lp_s
                    struct lp_cpu_time cpu)
 {
     struct lp_owner *owner = scope->owner;
-    if (!(scope->flags & LP_SCOPE_SKIPPED)) {
+    if (scope->flags & LP_SCOPE_DROPPED || scope->node->dropped) {
+        lp__drop(thread, LP_DROP_NO_SPACE);
+    } else if (!(scope->flags & LP_SCOPE_SKIPPED)) {
         if (owner && !owner->measured) scope->flags |= LP_SCOPE_UNMEASURED;
         if (below) settle(scope, below, now);
         lp__book_end(thread, scope, lp__elapsed(scope->start, now), suspended_since_start(scope, now),
@@ -337,7 +339,6 @@ void lp__owner_finished(struct lp_owner *owner, struct lp_thread *thread, uint64
 void lp__owner_detach(struct lp_owner *owner, struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu)
 {
     lp__drop(thread, LP_DROP_STALE_OWNER);
-    if (!owner->suspended && owner->thread == thread) lp__owner_suspend(owner, thread, now, cpu);
     lp__owner_forget_key(owner);
 }
 
@@ -354,3 +355,4 @@ uint32_t lp__stack_end_all(struct lp_thread *thread, uint64_t now, struct lp_cpu
     }
     return ended;
 }
+    if (!owner->suspended && owner->thread == thread) lp__owner_suspend(owner, thread, now, cpu);

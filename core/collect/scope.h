@@ -44,7 +44,8 @@ enum lp_scope_flags {
     LP_SCOPE_SKIPPED = 1u << 1,    /* left out by sample=, or below one that is: nothing is recorded */
     LP_SCOPE_UNMEASURED = 1u << 2, /* its CPU and suspended time are not known */
     LP_SCOPE_ASYNC = 1u << 3,      /* submission time */
-    LP_SCOPE_ROOT = 1u << 4        /* the thread's sentinel at the bottom of the stack */
+    LP_SCOPE_ROOT = 1u << 4,       /* the thread's sentinel at the bottom of the stack */
+    LP_SCOPE_DROPPED = 1u << 5     /* its node had no space: not recorded, its time stays in the parent's self */
 };
 
 struct lp_scope {

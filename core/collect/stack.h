@@ -10,6 +10,17 @@
 
 struct lp_scope *lp__scope_more(struct lp_thread *thread); /* a new block of free ones, and one of them; NULL without */
 
+/* Another thread may look at the state while it is written, to end the scope; relaxed, since it claims a running one by
+ * compare and exchange and all else it touches comes after that. */
+static inline void lp__scope_set_state(struct lp_scope *scope, enum lp_scope_state state)
+{
+    __atomic_store_n(&scope->state, (uint8_t)state, __ATOMIC_RELAXED);
+}
+static inline enum lp_scope_state lp__scope_state(const struct lp_scope *scope)
+{
+    return (enum lp_scope_state)__atomic_load_n(&scope->state, __ATOMIC_RELAXED);
+}
+
 static inline struct lp_scope *lp__scope_take(struct lp_thread *thread)
 {
     struct lp_scope *scope = thread->free_scopes;
@@ -20,7 +31,7 @@ static inline struct lp_scope *lp__scope_take(struct lp_thread *thread)
 
 static inline void lp__scope_give(struct lp_thread *thread, struct lp_scope *scope)
 {
-    scope->state = LP_SCOPE_IDLE;
+    lp__scope_set_state(scope, LP_SCOPE_IDLE);
     scope->owner = NULL;
     scope->below = thread->free_scopes;
     thread->free_scopes = scope;
@@ -42,16 +53,17 @@ static inline struct lp_scope *lp__scope_push(struct lp_thread *thread, struct l
     scope->charged = 0;
     scope->serial++;
     scope->flags = (uint16_t)flags;
-    scope->state = LP_SCOPE_RUNNING;
-    lp__book_begin(thread, node, now);
+    lp__scope_set_state(scope, LP_SCOPE_RUNNING);
+    if (__builtin_expect(!lp__book_begin(thread, node, now), 0)) scope->flags |= LP_SCOPE_DROPPED;
     thread->top = scope;
     return scope;
 }
 
 static inline bool lp__scope_is_plain_top(const struct lp_thread *thread, const struct lp_scope *scope)
 {
-    return __builtin_expect(scope == thread->top && scope->owner == NULL && scope->state == LP_SCOPE_RUNNING &&
-                                !(scope->flags & LP_SCOPE_SKIPPED),
+    return __builtin_expect(scope == thread->top && scope->owner == NULL &&
+                                lp__scope_state(scope) == LP_SCOPE_RUNNING &&
+                                !(scope->flags & (LP_SCOPE_SKIPPED | LP_SCOPE_DROPPED)),
                             1);
 }
 

@@ -18,6 +18,8 @@
 struct lp_tree_node;
 struct lp_recording;
 
+struct lp_counter_link;
+
 /* Children of a node by name: open addressing over (parent, name). */
 struct lp_child_table {
     struct lp_tree_node **slots;
@@ -46,8 +48,10 @@ struct lp_thread {
     struct lp_cpu_state cpu;
     _Atomic(struct lp_scope *) marks; /* scopes of this stack that other threads have ended */
     struct lp_scope root_scope;
-    struct lp_tree_node *root; /* path () */
-    struct lp_tree_node *base; /* root, or the node that stands for this thread's name */
+    struct lp_tree_node *root;      /* path () */
+    struct lp_tree_node *base;      /* root, or the node that stands for this thread's name */
+    struct lp_tree_node *no_memory; /* stands in for nodes that could not be made; drops; NULL before it is needed */
+    struct lp_counter_link *spare;  /* a counter's link whose record could not be made */
     struct lp_child_table children;
     struct lp_segment_cursor nodes, hists, counters;
     uint64_t random;                  /* xorshift state for sample= */

@@ -47,10 +47,16 @@ static struct lp_tree_node *find_child(const struct lp_child_table *table, const
     return table->capacity ? table->slots[child_slot(table, parent, name)] : NULL;
 }
 
+/* Room for one more; false without memory.  A table that cannot grow is filled but for the one free slot that ends a
+ * search. */
+static bool room_for_child(struct lp_child_table *table)
+{
+    if (table->count + 1 <= table->capacity / 4 * 3 || grow_children(table)) return true;
+    return table->count + 1 < table->capacity;
+}
+
 static void remember_child(struct lp_child_table *table, struct lp_tree_node *node)
 {
-    if (table->count + 1 > table->capacity / 4 * 3 && !grow_children(table))
-        return; /* found again the hard way: made twice, merged by path */
     table->slots[child_slot(table, node->parent, node->name)] = node;
     table->count++;
 }
@@ -62,6 +68,36 @@ static uint64_t path_hash(const struct lp_tree_node *parent, lp_name_id name)
     return lp__hash_u64((parent ? parent->path : 0) * 31 + name);
 }
 
+lp_name_id lp__tree_text(const struct lp_tree_node *node)
+{
+    if (node->name == LP_NAME_FOLDED) return lp__name_register(FOLDED_TEXT, sizeof FOLDED_TEXT - 1);
+    return node->name & ~LP_NAME_THREAD;
+}
+
+/* The node's record in the store; false without space.  A child of a node without a record gets none either: it would
+ * be found in the wrong place. */
+static bool give_record(struct lp_thread *thread, struct lp_tree_node *node)
+{
+    struct lp_recording *recording = thread->home;
+    struct lp_node_record *record;
+    lp_ref name = 0;
+    if (node->parent) {
+        if (node->parent->dropped) return false;
+        name = lp__recording_name_ref(recording, lp__tree_text(node));
+        if (name == 0) return false;
+    }
+    record = lp__record_next(thread, &thread->nodes, LP_SEGMENT_NODES, sizeof *record);
+    if (record == NULL) return false;
+    record->parent = node->parent ? lp__store_ref(&recording->store, node->parent->record) : 0;
+    record->name = name;
+    record->flags = node->flags;
+    record->thread = thread->record->index;
+    record->wall_min = UINT64_MAX;
+    lp__record_commit(&thread->nodes, sizeof *record);
+    node->record = record;
+    return true;
+}
+
 /* A node without space of its own: its entries are counted as dropped, their time stays in the nearest ancestor. */
 static void make_dropped(struct lp_tree_node *node)
 {
@@ -69,50 +105,59 @@ static void make_dropped(struct lp_tree_node *node)
     node->record = node->parent->record;
 }
 
-static void init_record(struct lp_thread *thread, struct lp_tree_node *node, lp_ref name)
+bool lp__tree_revive(struct lp_thread *thread, struct lp_tree_node *node)
 {
-    struct lp_recording *recording = thread->home;
-    struct lp_node_record *record = node->record;
-    record->parent = node->parent ? lp__store_ref(&recording->store, node->parent->record) : 0;
-    record->name = name;
-    record->flags = node->flags;
-    record->thread = thread->record->index;
-    record->wall_min = UINT64_MAX;
-    lp__record_commit(&thread->nodes, sizeof *record);
+    int saved = errno;
+    bool revived = node != thread->no_memory && give_record(thread, node);
+    if (revived)
+        node->dropped = false;
+    else
+        node->record = node->parent->record;
+    errno = saved;
+    return revived;
 }
 
-/* NULL only without heap memory. */
-static struct lp_tree_node *make_node(struct lp_thread *thread, struct lp_tree_node *parent, lp_name_id name,
-                                      uint32_t flags)
+static void place(struct lp_tree_node *node, struct lp_tree_node *parent, lp_name_id name, uint32_t flags)
 {
-    struct lp_tree_node *node = lp__recording_block(thread->home, sizeof *node);
-    lp_ref ref = 0;
-    if (node == NULL) return NULL;
     node->parent = parent;
     node->name = name;
     node->depth = parent ? parent->depth + 1 : 0;
     node->flags = flags;
     node->path = parent ? path_hash(parent, name) : 1;
-    if (name) ref = lp__recording_name_ref(thread->home, name);
-    if (name == 0 || ref)
-        node->record = lp__record_next(thread, &thread->nodes, LP_SEGMENT_NODES, sizeof *node->record);
-    if (node->record)
-        init_record(thread, node, ref);
-    else if (parent)
-        make_dropped(node);
-    else
-        return NULL;
-    if (parent) remember_child(&thread->children, node);
+}
+
+/* The thread's one node for all that cannot even be remembered as dropped. */
+static struct lp_tree_node *stand_in(struct lp_thread *thread, struct lp_tree_node *parent)
+{
+    if (parent == thread->no_memory) return parent;
+    place(thread->no_memory, parent, 0, 0);
+    make_dropped(thread->no_memory);
+    return thread->no_memory;
+}
+
+static struct lp_tree_node *make_child(struct lp_thread *thread, struct lp_tree_node *parent, lp_name_id name,
+                                       uint32_t flags)
+{
+    struct lp_tree_node *node = NULL;
+    if (parent != thread->no_memory && room_for_child(&thread->children))
+        node = lp__recording_block(thread->home, sizeof *node);
+    if (node == NULL) return stand_in(thread, parent);
+    place(node, parent, name, flags);
+    if (!give_record(thread, node)) make_dropped(node);
+    remember_child(&thread->children, node);
     return node;
+}
+
+static struct lp_tree_node *find_or_make(struct lp_thread *thread, struct lp_tree_node *parent, lp_name_id name,
+                                         uint32_t flags)
+{
+    struct lp_tree_node *node = find_child(&thread->children, parent, name);
+    return node ? node : make_child(thread, parent, name, flags);
 }
 
 static struct lp_tree_node *folded_child(struct lp_thread *thread, struct lp_tree_node *parent)
 {
-    lp_name_id name = lp__name_register(FOLDED_TEXT, sizeof FOLDED_TEXT - 1);
-    struct lp_tree_node *node;
-    if (parent->flags & LP_NODE_FOLDED) return parent;
-    node = find_child(&thread->children, parent, name);
-    return node ? node : make_node(thread, parent, name, LP_NODE_FOLDED);
+    return parent->flags & LP_NODE_FOLDED ? parent : find_or_make(thread, parent, LP_NAME_FOLDED, LP_NODE_FOLDED);
 }
 
 static struct lp_tree_node *new_child(struct lp_thread *thread, struct lp_tree_node *parent, lp_name_id name)
@@ -120,12 +165,10 @@ static struct lp_tree_node *new_child(struct lp_thread *thread, struct lp_tree_n
     struct lp_tree_node *node;
     if (parent->depth + 1 >= LP_MAX_DEPTH || !lp__recording_admit_path(thread->home, path_hash(parent, name))) {
         lp__drop(thread, LP_DROP_FOLDED);
-        node = folded_child(thread, parent);
-        return node ? node : parent;
+        return folded_child(thread, parent);
     }
-    node = make_node(thread, parent, name, 0);
-    if (node == NULL) return parent;
-    parent->last_child = node;
+    node = make_child(thread, parent, name, 0);
+    if (node != thread->no_memory) parent->last_child = node;
     return node;
 }
 
@@ -143,26 +186,38 @@ struct lp_tree_node *lp__tree_child_slow(struct lp_thread *thread, struct lp_tre
 
 struct lp_tree_node *lp__tree_root(struct lp_thread *thread)
 {
-    return make_node(thread, NULL, 0, LP_NODE_ROOT);
+    struct lp_tree_node *root = lp__recording_block(thread->home, sizeof *root);
+    if (thread->no_memory == NULL) thread->no_memory = lp__recording_block(thread->home, sizeof *thread->no_memory);
+    if (root == NULL || thread->no_memory == NULL) return NULL;
+    place(root, NULL, 0, LP_NODE_ROOT);
+    return give_record(thread, root) ? root : NULL;
 }
 
 struct lp_tree_node *lp__tree_thread_node(struct lp_thread *thread, lp_name_id name)
 {
-    struct lp_tree_node *node = find_child(&thread->children, thread->root, name);
-    return node ? node : make_node(thread, thread->root, name, LP_NODE_THREAD);
+    return find_or_make(thread, thread->root, name | LP_NAME_THREAD, LP_NODE_THREAD);
 }
 
+static struct lp_tree_node *same_child(struct lp_thread *thread, struct lp_tree_node *parent,
+                                       const struct lp_tree_node *node)
+{
+    if (node->flags & LP_NODE_FOLDED) return folded_child(thread, parent);
+    if (node->flags & LP_NODE_THREAD) return lp__tree_thread_node(thread, node->name & ~LP_NAME_THREAD);
+    return node->name ? lp__tree_child(thread, parent, node->name) : stand_in(thread, parent);
+}
+
+/* No recursion: a path may be thousands of names deep, a thread's stack small. */
 struct lp_tree_node *lp__tree_translate(struct lp_thread *thread, const struct lp_tree_node *node)
 {
-    struct lp_tree_node *parent;
-    if (node->parent == NULL) return thread->root;
-    parent = lp__tree_translate(thread, node->parent);
-    if (node->flags & LP_NODE_FOLDED) {
-        struct lp_tree_node *folded = folded_child(thread, parent);
-        return folded ? folded : parent;
+    struct lp_tree_node *at = thread->root;
+    uint32_t depth;
+    for (depth = 1; depth <= node->depth; depth++) {
+        const struct lp_tree_node *step = node;
+        while (step->depth > depth)
+            step = step->parent;
+        at = same_child(thread, at, step);
     }
-    if (node->flags & LP_NODE_THREAD) return lp__tree_thread_node(thread, node->name);
-    return lp__tree_child(thread, parent, node->name);
+    return at;
 }
 
 /* -- histograms in the store ------------------------------------------------------------------------------------- */
@@ -218,6 +273,7 @@ void lp__store_hist_add(struct lp_thread *thread, struct lp_hist_record *hist, u
 {
     int saved = errno;
     unsigned slot = lp__hist_slot(value);
-    if (!hist_bump(thread, hist, slot, lp__hist_sub(value, slot), times)) lp__drop(thread, LP_DROP_HIST_NO_SPACE);
+    if (!hist_bump(thread, hist, slot, lp__hist_sub(value, slot), times))
+        thread->record->drops[LP_DROP_HIST_NO_SPACE] += times;
     errno = saved;
 }

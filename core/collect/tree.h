@@ -14,15 +14,16 @@ typedef uint32_t lp_name_id; /* of a registered name, from 1; process-wide; 0 is
 /* A counter of a node, found by name without a lock. */
 struct lp_counter_link {
     lp_name_id name;
+    bool spread; /* amounts differ: they go into a histogram */
     struct lp_counter_record *record;
     struct lp_counter_link *next;
 };
 
 struct lp_tree_node {
-    struct lp_node_record *record; /* where it is booked.  Dropped entries book nothing: see `dropped` */
+    struct lp_node_record *record; /* where it is booked; while `dropped` the nearest ancestor's, for charges only */
     struct lp_tree_node *last_child;
     struct lp_tree_node *parent; /* NULL for the root */
-    lp_name_id name;
+    lp_name_id name;             /* or one that no program can register, see below */
     uint32_t depth;
     uint64_t path;  /* hash of the names from the root: equal in every thread */
     uint32_t flags; /* enum lp_node_flags */
@@ -31,6 +32,10 @@ struct lp_tree_node {
     struct lp_tree_node *next;        /* recording's list of all nodes, to free them */
     uint64_t stride_left;             /* sample=: entries until the next one that is recorded */
 };
+
+/* Names that no program can register: what stands for something else than a phase is found under one of these. */
+#define LP_NAME_FOLDED UINT32_MAX
+#define LP_NAME_THREAD (UINT32_C(1) << 31) /* and the thread's name */
 
 /* Child of `parent` named `name`, found by hash or made.  Past the ceiling on paths: the parent's "(folded)" child;
  * without space: a node that drops.  Never NULL.  Sets parent->last_child. */
@@ -47,6 +52,12 @@ static inline struct lp_tree_node *lp__tree_child(struct lp_thread *thread, stru
 /* The node of the same path in `thread`'s tree. */
 struct lp_tree_node *lp__tree_translate(struct lp_thread *thread, const struct lp_tree_node *node);
 
+/* The registered name that a node shows; 0 for the root. */
+lp_name_id lp__tree_text(const struct lp_tree_node *node);
+
+/* Looks again for space for a node that drops: true when it records from now on. */
+bool lp__tree_revive(struct lp_thread *thread, struct lp_tree_node *node);
+
 /* Adds to a histogram of the store whose block is there already; false: the slow way makes it or carries over. */
 static inline bool lp__hist_add_in_place(uint8_t *base, struct lp_hist_record *hist, uint64_t value)
 {
@@ -60,7 +71,7 @@ static inline bool lp__hist_add_in_place(uint8_t *base, struct lp_hist_record *h
     return true;
 }
 
-/* Adds a value to a histogram record of the store, allocating its block when first needed. */
+/* Adds a value to a histogram record of the store, allocating its block when first needed; counts what it cannot. */
 void lp__store_hist_add(struct lp_thread *thread, struct lp_hist_record *hist, uint64_t value, uint64_t times);
 
 /* Adds `n` to a counter of the innermost running scope, else of the root. */
