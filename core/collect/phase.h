@@ -52,6 +52,9 @@ static inline void lp__end(struct lp_thread *thread, struct lp_scope *scope)
     uint64_t now;
     struct lp_cpu_time cpu;
     lp__read_clocks(thread, &now, &cpu);
+    /* else this scope's time would be charged to one below that ended before it */
+    if (__builtin_expect(atomic_load_explicit(&thread->marks, memory_order_relaxed) != NULL, 0))
+        lp__scope_reap(thread, now, cpu);
     if (lp__scope_is_plain_top(thread, scope))
         lp__scope_pop(thread, scope, now, cpu);
     else

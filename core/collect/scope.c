@@ -190,6 +190,8 @@ static void mark_foreign(struct lp_thread *thread, struct lp_scope *scope, uint6
     if (!__atomic_compare_exchange_n(&scope->state, &running, LP_SCOPE_ENDING, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
+    /* Its own thread may have ended it just before we claimed it, and used it again: never twice in one list. */
+    if (__atomic_exchange_n(&scope->marked, 1, __ATOMIC_ACQ_REL)) return;
     scope->next_mark = atomic_load_explicit(&other->marks, memory_order_relaxed);
     /* Release: the owner sees mark_time and next_mark once it sees the mark (acquire in lp__scope_reap). */
     while (!atomic_compare_exchange_weak_explicit(&other->marks, &scope->next_mark, scope, memory_order_release,
@@ -223,6 +225,7 @@ void lp__scope_reap(struct lp_thread *thread, uint64_t now, struct lp_cpu_time c
     (void)now;
     while (mark) {
         struct lp_scope *next = mark->next_mark;
+        __atomic_store_n(&mark->marked, 0, __ATOMIC_SEQ_CST); /* before the look at the state */
         if (mark->state == LP_SCOPE_ENDING && mark->thread == thread) {
             struct lp_scope *below = mark->below;
             mark->flags |= LP_SCOPE_UNMEASURED;
@@ -258,10 +261,20 @@ static void gather(struct lp_owner *owner, struct lp_thread *thread, uint64_t no
     *tail = NULL;
 }
 
+/* Takes off this thread's stack what others have ended.  False when that was all the owner had, and it is gone. */
+static bool survives_reaping(struct lp_owner *owner, struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu)
+{
+    if (atomic_load_explicit(&thread->marks, memory_order_relaxed) == NULL) return true;
+    owner->scopes++; /* keeps it while we look */
+    lp__scope_reap(thread, now, cpu);
+    if (--owner->scopes) return true;
+    lp__owner_free(owner);
+    return false;
+}
+
 void lp__owner_suspend(struct lp_owner *owner, struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu)
 {
-    if (owner->suspended) return;
-    if (atomic_load_explicit(&thread->marks, memory_order_relaxed)) lp__scope_reap(thread, now, cpu);
+    if (owner->suspended || !survives_reaping(owner, thread, now, cpu)) return;
     gather(owner, thread, now);
     owner->thread = thread;
     owner->suspended = true;
@@ -272,9 +285,12 @@ void lp__owner_suspend(struct lp_owner *owner, struct lp_thread *thread, uint64_
 
 void lp__owner_resume(struct lp_owner *owner, struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu)
 {
-    struct lp_scope *scope = owner->chain, *bottom = NULL;
+    struct lp_scope *scope, *bottom = NULL;
     if (!owner->suspended) return;
+    /* before anything lies on top of a scope that ended earlier */
+    if (atomic_load_explicit(&thread->marks, memory_order_relaxed)) lp__scope_reap(thread, now, cpu);
     adopt_chain(owner, thread);
+    scope = owner->chain;
     owner->suspended_total += lp__elapsed(owner->suspended_at, now);
     owner->gap_total = lp__cpu_plus(owner->gap_total, lp__cpu_minus(cpu, owner->suspended_cpu));
     owner->suspended = false;
@@ -306,7 +322,9 @@ void lp__owner_hand_over(struct lp_owner *from, struct lp_owner *to, uint64_t no
     struct lp_scope *scope;
     bool was_suspended = from->suspended;
     if (from == to) return;
+    to->scopes++; /* a reaping must not free it */
     if (was_suspended) lp__owner_resume(from, thread, now, cpu);
+    to->scopes--;
     for (scope = thread->top; scope != &thread->root_scope; scope = scope->below)
         if (scope->owner == from) rebase(scope, from, to);
     from->scopes = 0;
@@ -316,8 +334,10 @@ void lp__owner_hand_over(struct lp_owner *from, struct lp_owner *to, uint64_t no
 /* Visits the scopes of an owner that runs, topmost first; ends each. */
 static void end_all(struct lp_owner *owner, struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu)
 {
-    uint32_t left = owner->scopes;
+    uint32_t left;
     if (owner->suspended) lp__owner_resume(owner, thread, now, cpu);
+    if (!survives_reaping(owner, thread, now, cpu)) return;
+    left = owner->scopes;
     while (left--) {
         struct lp_scope *scope = thread->top, *below;
         while (scope != &thread->root_scope && (scope->owner != owner || scope->state != LP_SCOPE_RUNNING))
@@ -340,6 +360,7 @@ void lp__owner_detach(struct lp_owner *owner, struct lp_thread *thread, uint64_t
 {
     lp__drop(thread, LP_DROP_STALE_OWNER);
     lp__owner_forget_key(owner);
+    if (!owner->suspended && owner->thread == thread) lp__owner_suspend(owner, thread, now, cpu);
 }
 
 uint32_t lp__stack_end_all(struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu)
@@ -355,4 +376,3 @@ uint32_t lp__stack_end_all(struct lp_thread *thread, uint64_t now, struct lp_cpu
     }
     return ended;
 }
-    if (!owner->suspended && owner->thread == thread) lp__owner_suspend(owner, thread, now, cpu);
