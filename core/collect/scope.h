@@ -64,6 +64,7 @@ struct lp_scope {
     uint16_t flags;             /* enum lp_scope_flags */
     uint8_t state;              /* enum lp_scope_state; written by other threads only RUNNING -> ENDING */
     void *opener;               /* the host's: frame that opened it (kept objects) */
+    uint8_t marked;             /* it is in a list of marks, perhaps one of an entry long over */
     struct lp_scope *next_mark; /* list of scopes ended by other threads */
     uint64_t mark_time;
 };
