@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "analyse/parts.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -111,27 +112,60 @@ static void note_death(struct writer *writer, const struct lp_report_worker *wor
              in ? in : "");
 }
 
+static const char *refusal(int32_t number, char *out, size_t cap)
+{
+    switch (number) {
+    case ENOSPC:
+        return "no space left on the device";
+    case EDQUOT:
+        return "the quota is used up";
+    case EFBIG:
+        return "the limit on file sizes";
+    case ENOMEM:
+        return "no memory";
+    default:
+        (void)snprintf(out, cap, "errno %d", number);
+        return out;
+    }
+}
+
 static void note_store(struct writer *writer, const struct lp_report_worker *worker, const char *name)
 {
     const struct lp_run_process *process = worker->process;
+    char number[32];
     if (process->write_failures)
         note(writer, LP_NOTE_WRITES, worker->role, name, process->write_failures,
              "%s: %llu failed write%s; what it recorded after the last good one may be missing", name,
              (unsigned long long)process->write_failures, process->write_failures == 1 ? "" : "s");
-    if (process->damaged || process->truncated)
-        note(writer, LP_NOTE_DAMAGED, worker->role, process->path, 0,
-             "%.200s is %s; its figures are what could be read", process->path,
-             process->truncated ? "cut short" : "damaged");
-    if (process->torn_threads)
-        note(writer, LP_NOTE_TORN, worker->role, name, process->torn_threads,
-             "%s died while booking an entry on %u thread%s; that entry is missing or half there", name,
-             process->torn_threads, process->torn_threads == 1 ? "" : "s");
+    if (process->grow_errno)
+        note(writer, LP_NOTE_WRITES, worker->role, name, 0, "%s: its store was refused more space: %s", name,
+             refusal(process->grow_errno, number, sizeof number));
     if (process->clock_stepped)
         note(writer, LP_NOTE_CLOCK, worker->role, name, 0,
              "%s: its clock jumped (suspend or migration); times across the jump are off", name);
     if (process->conflicts && process->conflicts[0])
         note(writer, LP_NOTE_LAUNCH, worker->role, name, 0, "%s: launcher variables disagree: %.200s", name,
              process->conflicts);
+}
+
+static void note_damage(struct writer *writer, const struct lp_report_worker *worker, const char *name)
+{
+    const struct lp_run_process *process = worker->process;
+    if (process->damaged || process->truncated)
+        note(writer, LP_NOTE_DAMAGED, worker->role, process->path, process->damaged_segments,
+             "%.200s is %s; its figures are what could be read", process->path,
+             process->truncated ? "cut short" : "damaged");
+    if (process->damaged_nodes)
+        note(writer, LP_NOTE_DAMAGED, worker->role, process->path, process->damaged_nodes,
+             "%.200s: %llu phase%s lost their place or their numbers; what is left of them is below (damaged)",
+             process->path, (unsigned long long)process->damaged_nodes, process->damaged_nodes == 1 ? "" : "s");
+    if (process->newer_segments)
+        note(writer, LP_NOTE_DAMAGED, worker->role, process->path, process->newer_segments,
+             "%.200s holds parts that a newer version wrote; they are left out", process->path);
+    if (process->torn_threads)
+        note(writer, LP_NOTE_TORN, worker->role, name, process->torn_threads,
+             "%s died while booking an entry on %u thread%s; that entry is missing or half there", name,
+             process->torn_threads, process->torn_threads == 1 ? "" : "s");
 }
 
 static void note_workers(struct writer *writer)
@@ -142,25 +176,37 @@ static void note_workers(struct writer *writer)
         lp__worker_name(name, sizeof name, report->workers[i].process);
         note_death(writer, &report->workers[i], name);
         note_store(writer, &report->workers[i], name);
+        note_damage(writer, &report->workers[i], name);
     }
 }
 
 /* Facts that most workers share are told once, with how many share them. */
-enum { SHARE_CPU_REFUSED, SHARE_CPU_NONE, SHARE_PLACE, SHARE_KINDS };
+enum { SHARE_WALL_REFUSED, SHARE_CPU_REFUSED, SHARE_CPU_NONE, SHARE_GUESSED, SHARE_PLACE, SHARE_KINDS };
+
+static void place_text(const struct lp_run_process *process, char *out, size_t cap)
+{
+    const char *why = process->why_not_run_dir ? process->why_not_run_dir : "";
+    char seconds[LP_FMT_CAP];
+    (void)snprintf(
+        out, cap, "recorded in %s and copied to the run directory every %s s, so a kill loses what is newer%s%.120s",
+        process->place == LP_PLACE_SHM ? "shared memory" : "memory",
+        lp__fmt_fixed(seconds, sizeof seconds, process->copy_interval_ms / 1000.0, 1), why[0] ? "; " : "", why);
+}
 
 static size_t shared_text(const struct lp_run_process *process, int kind, char *out, size_t cap)
 {
-    char seconds[LP_FMT_CAP];
+    bool recorded = process->verdict != LP_VERDICT_NOTHING;
     out[0] = 0;
+    if (!recorded) return 0;
+    if (kind == SHARE_WALL_REFUSED && process->wall_refused && process->wall_refused[0])
+        (void)snprintf(out, cap, "a faster wall clock was refused: %.200s", process->wall_refused);
     if (kind == SHARE_CPU_REFUSED && process->cpu_refused && process->cpu_refused[0])
         (void)snprintf(out, cap, "a faster CPU clock was refused: %.200s", process->cpu_refused);
-    if (kind == SHARE_CPU_NONE && process->cpu_clock == LP_CPU_NONE && process->verdict != LP_VERDICT_NOTHING)
+    if (kind == SHARE_CPU_NONE && process->cpu_clock == LP_CPU_NONE)
         (void)snprintf(out, cap, "no CPU time was measured, so wait is not known");
-    if (kind == SHARE_PLACE && process->place != LP_PLACE_RUN_DIR)
-        (void)snprintf(out, cap,
-                       "recorded in %s and copied to the run directory every %s s; a kill loses what is newer",
-                       process->place == LP_PLACE_SHM ? "shared memory" : "memory",
-                       lp__fmt_fixed(seconds, sizeof seconds, process->copy_interval_ms / 1000.0, 1));
+    if (kind == SHARE_GUESSED && process->clock_guessed)
+        (void)snprintf(out, cap, "ended before its clock could be compared; its times may be a little off");
+    if (kind == SHARE_PLACE && process->place != LP_PLACE_RUN_DIR) place_text(process, out, cap);
     return strlen(out);
 }
 
@@ -171,7 +217,7 @@ static void note_shared(struct writer *writer, int kind)
     uint64_t counts[8] = {0};
     lp__intern_init(&seen, &report->arena);
     for (size_t i = 0; i < report->worker_count; i++) {
-        char text[300];
+        char text[400];
         uint32_t id = 0;
         size_t len = shared_text(report->workers[i].process, kind, text, sizeof text);
         if (!len) continue;

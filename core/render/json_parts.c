@@ -75,11 +75,13 @@ static void put_clock(struct lp_json *json, const struct lp_run_process *process
     lp__put_text_or_null(json, "cpu",
                          process->cpu_clock == LP_CPU_NONE ? NULL
                                                            : lp__cpu_clock_name((enum lp_cpu_clock)process->cpu_clock));
+    lp__put_text(json, "wall_refused", process->wall_refused);
     lp__put_text(json, "cpu_refused", process->cpu_refused);
     lp__put_double(json, "wall_cost_ns", process->wall_cost_ns, 2);
     lp__put_double(json, "cpu_cost_ns", process->cpu_cost_ns, 2);
     lp__put_double(json, "entry_cost_ns", process->entry_cost_ns, 2);
     lp__put_bool(json, "stepped", process->clock_stepped);
+    lp__put_bool(json, "guessed", process->clock_guessed);
     lp__json_close(json, '}');
 }
 
@@ -89,6 +91,7 @@ static void put_store(struct lp_json *json, const struct lp_run_process *process
     lp__put_open(json, "store", '{');
     lp__put_text(json, "place", process->place < 3 ? places[process->place] : "unknown");
     lp__put_double(json, "copy_interval_s", process->copy_interval_ms / 1000.0, 3);
+    lp__put_text(json, "why_not_run_dir", process->why_not_run_dir);
     lp__put_bool(json, "damaged", process->damaged);
     lp__put_bool(json, "truncated", process->truncated);
     lp__put_u64(json, "torn_threads", process->torn_threads);

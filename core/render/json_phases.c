@@ -108,8 +108,8 @@ static void put_flags(struct lp_json *json, const struct lp_report_phase *phase)
         uint32_t flag;
         const char *word;
     } words[] = {
-        {LP_NODE_THREAD, "thread"}, {LP_NODE_FOLDED, "folded"}, {LP_NODE_IO, "io"},
-        {LP_NODE_SYNC, "sync"},     {LP_NODE_ASYNC, "async"},   {LP_NODE_SAMPLED, "sampled"},
+        {LP_NODE_THREAD, "thread"}, {LP_NODE_FOLDED, "folded"},   {LP_NODE_IO, "io"},          {LP_NODE_SYNC, "sync"},
+        {LP_NODE_ASYNC, "async"},   {LP_NODE_SAMPLED, "sampled"}, {LP_RUN_DAMAGED, "damaged"},
     };
     lp__put_open(json, "flags", '[');
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -59,6 +59,7 @@ static void put_flags(struct lp_json *json, uint32_t flags)
     lp__put_open(json, "flags", '[');
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
         if (flags & 1u << i) lp__json_text(json, words[i]);
+    if (flags & LP_RUN_DAMAGED) lp__json_text(json, "damaged");
     lp__json_close(json, ']');
 }
 

@@ -210,6 +210,12 @@ static void hidden(struct lp_page *page, const struct lp_report_role *role)
                       count == 1 ? "" : "s", lp__fmt_pct(pct, sizeof pct, all > 0 ? left / all : 0));
 }
 
+static void ordered_by(struct lp_page *page)
+{
+    enum lp_report_sort sort = page->report->options.sort;
+    if (sort != LP_SORT_SELF) lp__page_sentence(page, 2, "", LP_INK_FAINT, "ordered by %s", lp__report_sort_name(sort));
+}
+
 static void drops(struct lp_page *page, uint32_t role)
 {
     const struct lp_report *report = page->report;
@@ -225,6 +231,7 @@ void lp__page_phases(struct lp_page *page, uint32_t index)
         heading(page);
         for (size_t i = 0; i < role->shown; i++)
             phase_row(page, &role->tree, role->tree.order[i]);
+        ordered_by(page);
         hidden(page, role);
         for (int mark = 0; mark < MARK_COUNT; mark++)
             explain(page, role, mark);

@@ -96,6 +96,10 @@ static inline void scene_trouble(struct fixture *f)
     f->processes[1].torn_threads = 1;
     f->processes[2].place = LP_PLACE_SHM;
     f->processes[2].copy_interval_ms = 1000;
+    f->processes[2].why_not_run_dir = "nfs cannot be mapped safely";
+    f->processes[3].clock_guessed = true;
+    f->processes[4].grow_errno = 28;
+    f->processes[4].newer_segments = 2;
     f->processes[3].entry_cost_ns = (double)NAN;
     scene_trouble_phases(f, role);
     fixture_finish(f, role, 300e6);
