@@ -53,16 +53,16 @@ enum lp_option_kind {
 
 struct lp_option {
     enum lp_option_id id;
-    const char *name; /* without the dashes */
-    char letter;      /* one-letter form, 0 none */
     enum lp_option_kind kind;
+    const char *name;    /* without the dashes */
     const char *value;   /* how help names the value: "PATH"; NULL: the choices themselves */
     const char *choices; /* "text|json" */
     const char *later;   /* choices of a later part, "html" … */
     const char *part;    /* … and its name */
-    uint32_t min, max;
-    bool hidden;
     const char *help;
+    uint32_t min, max;
+    char letter; /* one-letter form, 0 none */
+    bool hidden;
 };
 
 const struct lp_option *lp__option(enum lp_option_id id);
