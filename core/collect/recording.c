@@ -432,15 +432,6 @@ uint64_t lp__recording_write_failures(const struct lp_recording *recording)
     return recording->store.base ? lp__store_header(&recording->store)->write_failures : 0;
 }
 
-__attribute__((no_sanitize("thread"))) static void copy_live_bytes(void *into, const uint8_t *from, uint64_t len)
-{
-    uint64_t *out = into;
-    const uint64_t *in = (const uint64_t *)(const void *)from;
-    uint64_t i;
-    for (i = 0; i < len / 8; i++)
-        out[i] = __atomic_load_n(&in[i], __ATOMIC_RELAXED);
-}
-
 int lp__recording_copy(struct lp_recording *recording, void **bytes, uint64_t *len, struct lp_error *err)
 {
     int rc = 0;
@@ -453,7 +444,7 @@ int lp__recording_copy(struct lp_recording *recording, void **bytes, uint64_t *l
         if (!atomic_load(&recording->closed)) lp__store_heartbeat(&recording->store, false);
         *bytes = lp__alloc(*len);
         if (*bytes)
-            copy_live_bytes(*bytes, recording->store.base, *len);
+            lp__store_read_live(*bytes, recording->store.base, *len);
         else
             rc = lp__fail(err, LP_ERR_NO_MEMORY, errno, "a copy of the store");
     }

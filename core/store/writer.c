@@ -36,29 +36,47 @@ static uint64_t grown_size(const struct lp_store *store, uint64_t needed)
     uint64_t size = store->mapped ? store->mapped : FIRST_BYTES;
     while (size < needed)
         size += size < GROWTH_MAX ? size : GROWTH_MAX;
-    return size;
+    return size < store->reserved ? size : store->reserved;
 }
 
-static int grow_to(struct lp_store *store, uint64_t needed)
+static void note_failure(struct lp_store *store, int sys_errno)
 {
-    uint64_t size = grown_size(store, needed), now = lp__mono_ns();
-    int rc;
-    if (size > store->reserved) size = needed <= store->reserved ? store->reserved : 0;
-    if (size == 0) return -EFBIG;
-    if (store->grow_refused_at && now - store->grow_refused_at < REFUSAL_PAUSE_NS) return -EAGAIN;
-    rc = lp__backing_extend(store, store->mapped, size);
-    if (rc) {
-        store->grow_refused_at = now;
-        if (store->mapped) {
-            lp__store_header(store)->write_failures++;
-            lp__store_header(store)->grow_errno = (uint64_t)-rc;
-        }
-        return rc;
+    struct lp_file_header *header = lp__store_header(store);
+    header->write_failures++;
+    header->grow_errno = (uint64_t)sys_errno;
+}
+
+/* By doubling; where that is refused, by as little as will do. */
+static int extend(struct lp_store *store, uint64_t needed)
+{
+    uint64_t size = grown_size(store, needed), least = round_up(needed, FIRST_BYTES);
+    int rc = lp__backing_extend(store, store->mapped, size);
+    if (rc && least < size && store->reserved >= least) {
+        size = least;
+        rc = lp__backing_extend(store, store->mapped, size);
     }
-    store->grow_refused_at = 0;
+    if (rc) return rc;
     store->mapped = size;
     lp__store_header(store)->file_bytes = size;
     return 0;
+}
+
+/* A refusal is counted, and not asked for again within a second; one by our own ceiling costs no call, so that a
+ * smaller request may follow at once. */
+static int grow_to(struct lp_store *store, uint64_t needed)
+{
+    uint64_t now = lp__mono_ns();
+    int rc;
+    if (needed > store->reserved) {
+        if (store->mapped && now - store->too_big_at >= REFUSAL_PAUSE_NS) note_failure(store, EFBIG);
+        if (now - store->too_big_at >= REFUSAL_PAUSE_NS) store->too_big_at = now;
+        return -EFBIG;
+    }
+    if (store->grow_refused_at && now - store->grow_refused_at < REFUSAL_PAUSE_NS) return -EAGAIN;
+    rc = extend(store, needed);
+    if (rc && store->mapped) note_failure(store, -rc);
+    store->grow_refused_at = rc ? now : 0;
+    return rc;
 }
 
 static struct lp_segment_header *segment_locked(struct lp_store *store, enum lp_segment_type type, uint32_t thread,
@@ -146,18 +164,17 @@ static bool make_process_segments(struct lp_store *store)
     return store->facts && store->clock && store->names && store->threads;
 }
 
-static int reserve_addresses(struct lp_store *store)
+static int reserve_addresses(struct lp_store *store, uint64_t ceiling)
 {
-    uint64_t bytes;
-    for (bytes = CEILING; bytes >= CEILING_MIN; bytes /= 2) {
-        void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (at != MAP_FAILED) {
-            store->base = at;
-            store->reserved = bytes;
-            return 0;
-        }
-    }
-    return LP_ERR_NO_MEMORY;
+    uint64_t bytes = round_up(ceiling ? ceiling : CEILING, FIRST_BYTES);
+    void *at;
+    do
+        at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    while (at == MAP_FAILED && (bytes = round_up(bytes / 2, FIRST_BYTES)) >= CEILING_MIN);
+    if (at == MAP_FAILED) return LP_ERR_NO_MEMORY;
+    store->base = at;
+    store->reserved = bytes;
+    return 0;
 }
 
 /* Tries one place; true when the store has its first bytes there. */
@@ -168,7 +185,9 @@ static bool try_place(struct lp_store *store, const struct lp_store_options *opt
     if (lp__backing_create(store, options)) return false;
     if (grow_to(store, FIRST_BYTES) == 0) return true;
     lp__backing_remove(store);
+    if (place == LP_PLACE_RUN_DIR) store->why_not_run_dir = "the system refuses it space";
     store->grow_refused_at = 0;
+    if (store->reserved == 0) (void)reserve_addresses(store, options->ceiling_bytes);
     return false;
 }
 
@@ -177,7 +196,7 @@ static int choose_place(struct lp_store *store, const struct lp_store_options *o
     enum lp_store_choice choice = options->choice;
     if (choice == LP_STORE_AUTO || choice == LP_STORE_RUN_DIR)
         if (try_place(store, options, LP_PLACE_RUN_DIR)) return 0;
-    lp__backing_name_copy(store, options);
+    lp__backing_name_copy(store);
     if (choice != LP_STORE_MEMORY && try_place(store, options, LP_PLACE_SHM)) return 0;
     return try_place(store, options, LP_PLACE_MEMORY) ? 0 : LP_ERR_NO_MEMORY;
 }
@@ -187,11 +206,14 @@ int lp__store_open(struct lp_store *store, const struct lp_store_options *option
     int saved = errno, rc;
     memset(store, 0, sizeof *store);
     pthread_mutex_init(&store->lock, NULL);
+    store->run_dir = options->run_dir;
+    store->host = options->host;
+    lp__backing_choose_name(store, options);
     store->copy_interval_ms = options->copy_interval_ms ? options->copy_interval_ms : 1000;
     store->share_group = options->share_group;
     store->why_not_run_dir = "";
     store->clock_spacing_ns = CLOCK_SPACING_NS;
-    rc = reserve_addresses(store);
+    rc = reserve_addresses(store, options->ceiling_bytes);
     if (rc == 0) rc = choose_place(store, options);
     if (rc == 0) {
         fill_header(store, options);
@@ -211,10 +233,7 @@ int lp__store_open(struct lp_store *store, const struct lp_store_options *option
 
 void lp__store_release(struct lp_store *store)
 {
-    if (store->base) {
-        if (store->place == LP_PLACE_SHM) lp__backing_remove(store);
-        munmap(store->base, store->reserved);
-    }
+    if (store->base) munmap(store->base, store->reserved);
     store->base = NULL;
     store->reserved = store->mapped = 0;
     pthread_mutex_destroy(&store->lock);
@@ -323,29 +342,38 @@ void lp__store_heartbeat(struct lp_store *store, bool force_pair)
     pthread_mutex_unlock(&store->lock);
 }
 
+__attribute__((no_sanitize("thread"))) void lp__store_read_live(void *into, const void *from, uint64_t len)
+{
+    uint64_t *out = into, i;
+    const uint64_t *in = from;
+    for (i = 0; i < len / 8; i++)
+        out[i] = __atomic_load_n(&in[i], __ATOMIC_RELAXED);
+}
+
 int lp__store_copy_out(struct lp_store *store)
 {
-    struct lp_file_header *header = lp__store_header(store);
-    struct lp_error err = {0};
-    int rc;
+    uint64_t bytes;
+    int rc, saved = errno;
     if (store->place == LP_PLACE_RUN_DIR) return 0;
-    if (store->path[0] == '\0') {
-        header->write_failures++;
-        return LP_ERR_IO;
-    }
-    rc = lp__write_atomic(store->path, store->base, header->tiled_bytes, false, &err);
-    if (rc) {
-        header->write_failures++;
-        header->grow_errno = (uint64_t)err.sys_errno;
-    }
-    return rc;
+    pthread_mutex_lock(&store->lock);
+    bytes = lp__store_header(store)->tiled_bytes;
+    pthread_mutex_unlock(&store->lock);
+    rc = lp__backing_copy(store, bytes);
+    errno = saved;
+    if (rc == 0) return 0;
+    pthread_mutex_lock(&store->lock);
+    note_failure(store, -rc);
+    pthread_mutex_unlock(&store->lock);
+    return LP_ERR_IO;
 }
 
 void lp__store_finish(struct lp_store *store)
 {
     struct lp_file_header *header = lp__store_header(store);
+    int saved = errno;
     lp__store_heartbeat(store, true);
     header->closed_ticks = header->heartbeat_ticks;
     __atomic_store_n(&header->state, LP_STATE_FINISHED, __ATOMIC_RELEASE);
-    (void)lp__store_copy_out(store);
+    if (lp__store_copy_out(store) == 0 && store->place == LP_PLACE_SHM) lp__backing_remove(store);
+    errno = saved;
 }

@@ -24,8 +24,8 @@
 enum lp_store_choice { LP_STORE_AUTO, LP_STORE_RUN_DIR, LP_STORE_SHM, LP_STORE_MEMORY };
 
 struct lp_store_options {
-    const char *run_dir; /* absolute */
-    const char *host;    /* folder name below workers/ */
+    const char *run_dir; /* absolute; must live as long as the store */
+    const char *host;    /* folder name below workers/; the same */
     const char *attempt; /* safe for a file name */
     enum lp_store_choice choice;
     bool share_group;
@@ -35,15 +35,18 @@ struct lp_store_options {
     uint64_t pid_start;
     uint8_t boot_id[16];
     uint64_t pid_namespace;
+    uint64_t ceiling_bytes; /* 0: 256 MiB */
 };
 
 struct lp_store {
     pthread_mutex_t lock;
     uint8_t *base;                                             /* NULL: none */
-    uint64_t reserved;                                         /* bytes of address space */
+    uint64_t reserved;                                         /* bytes of address space: how far the store may grow */
     uint64_t mapped;                                           /* bytes usable, = header->file_bytes */
     struct lp_segment_header *facts, *clock, *names, *threads; /* the process's own current segments */
     enum lp_store_place place;
+    const char *run_dir, *host;
+    char name[192];           /* of the file, in whichever directory */
     char path[PATH_MAX];      /* of the file in the run directory; "" when that could not be made */
     char live_path[PATH_MAX]; /* of the mapped file: the same, or in tmpfs; "" in memory */
     dev_t device;
@@ -55,13 +58,14 @@ struct lp_store {
     uint64_t clock_spacing_ns;
     uint64_t clock_last_ns;
     uint64_t grow_refused_at;    /* mono ns of the last refusal: not tried again within a second */
+    uint64_t too_big_at;         /* mono ns when a growth beyond the ceiling was counted last */
     const char *why_not_run_dir; /* static text, "" */
 };
 
 /* Makes the file (or its stand-in) with header and the process's segments; the magic is written.  Falls back from run
  * directory to tmpfs to memory; LP_ERR_NO_MEMORY only when not even that is to be had. */
 LP_WARN_UNUSED int lp__store_open(struct lp_store *store, const struct lp_store_options *options, struct lp_error *err);
-/* Unmaps.  The file stays.  In tmpfs: the live file is removed once its copy is complete. */
+/* Unmaps.  The file stays. */
 void lp__store_release(struct lp_store *store);
 /* In the child of a fork: forgets the parent's file without touching it, and makes the lock anew. */
 void lp__store_abandon(struct lp_store *store);
@@ -101,8 +105,12 @@ void lp__store_fact(struct lp_store *store, const char *key, const char *value, 
 
 /* Background thread (or close): heartbeat, and a clock pair when one is due. */
 void lp__store_heartbeat(struct lp_store *store, bool force_pair);
-/* Where the store is not mapped in the run directory: writes the copy there.  0 or the error, counted in the header. */
+/* Where the store is not mapped in the run directory: writes the copy there.  0 or the error, counted in the header.
+ * One thread at a time; others may record meanwhile. */
 int lp__store_copy_out(struct lp_store *store);
-void lp__store_finish(struct lp_store *store); /* last heartbeat, the mark, last copy */
+/* Last heartbeat, the mark, last copy.  A live file in tmpfs is removed once that copy is complete; it stays mapped. */
+void lp__store_finish(struct lp_store *store);
+/* Copies bytes that other threads may be writing; each 8-byte word comes out whole.  `len` is a multiple of 8. */
+void lp__store_read_live(void *into, const void *from, uint64_t len);
 
 #endif
