@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "collect/name.h"
+#include "collect/table.h"
 
 struct lpx_recording {
     PyObject_HEAD struct lpx_state *state;
@@ -321,6 +322,7 @@ static PyObject *recording_install(PyObject *object, PyObject *unused)
     (void)unused;
     if (lp__recording_is_open(self->recording)) {
         lp__install(self->recording);
+        lp__table_announce(); /* C libraries that were loaded earlier */
         Py_XSETREF(self->state->installed, Py_NewRef(object));
     }
     Py_RETURN_NONE;

@@ -62,7 +62,8 @@ LP_API const char *lp_version(void);
  * failure is counted. */
 LP_API int lp_start(const char *run_dir, const char *role);
 
-/* Ends the recording that lp_start began and marks its file as finished.  exit() does the same. */
+/* Ends the recording that lp_start began and marks its file as finished; one that Python began goes on.  exit() does
+ * the same. */
 LP_API void lp_stop(void);
 
 /* Registers a name: any bytes, copied; UTF-8 prints well.  The same text gives the same number for the life of the

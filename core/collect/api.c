@@ -1,7 +1,8 @@
 /* The public C API (include/lineprofiler.h): each call goes to the copy of the core in this process that records.
  *
  * That is another one's — the Python extension's — when it is loaded and records, else our own.  It is looked for when
- * a name is registered, which each place of a program does once, and at lp_start; a copy that is found stays found. */
+ * a name is registered, which each place of a program does once, and at lp_start; a copy that begins to record later
+ * makes itself known (collect/table.h). */
 // SPDX-License-Identifier: MIT
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,54 +11,65 @@
 #include "base/mem.h"
 #include "collect/name.h"
 #include "collect/table.h"
-#include "os/objects.h"
 
 #define NAMES_TRANSLATED 65536u
 
-static _Atomic(const struct lp_table *) other;
+/* Our number of a name -> another copy's; 0 not asked yet.  One for each copy there ever was, the latest first. */
+struct dictionary {
+    const struct lp_table *of;
+    struct dictionary *older;
+    lp_name theirs[NAMES_TRANSLATED];
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(lp_name *) translated; /* our number of a name -> the other copy's; 0 not asked yet */
-
-static bool is_valid(const struct lp_table *table)
-{
-    return memcmp(table->magic, LP_TABLE_MAGIC, sizeof table->magic) == 0 && table->version == LP_TABLE_VERSION &&
-           table->bytes >= sizeof *table;
-}
-
-static void look_for_other(void)
-{
-    const struct lp_table *found;
-    if (atomic_load_explicit(&other, memory_order_acquire)) return;
-    found = lp__objects_find("lp_table_1", &lp_table_1);
-    if (found && is_valid(found)) atomic_store_explicit(&other, found, memory_order_release);
-}
+static _Atomic(struct dictionary *) dictionaries;
 
 /* The other copy when it records, else NULL: our own. */
 static inline const struct lp_table *recording_other(void)
 {
-    const struct lp_table *table = atomic_load_explicit(&other, memory_order_acquire);
+    const struct lp_table *table = atomic_load_explicit(&lp__other_table, memory_order_acquire);
     return __builtin_expect(table != NULL, 0) && table->is_recording() ? table : NULL;
 }
 
+static inline struct dictionary *find_dictionary(const struct lp_table *table)
+{
+    struct dictionary *found = atomic_load_explicit(&dictionaries, memory_order_acquire);
+    while (found && found->of != table)
+        found = found->older;
+    return found;
+}
+
+static struct dictionary *add_dictionary(const struct lp_table *table)
+{
+    struct dictionary *added = lp__calloc(1, sizeof *added);
+    if (added == NULL) return NULL;
+    added->of = table;
+    added->older = atomic_load_explicit(&dictionaries, memory_order_relaxed);
+    atomic_store_explicit(&dictionaries, added, memory_order_release);
+    return added;
+}
+
+/* Without memory for a dictionary each call asks anew. */
 static lp_name translate_slow(const struct lp_table *table, lp_name name)
 {
     size_t len;
     const char *text = lp__name_text(name, &len);
-    lp_name theirs = table->name_register(text, len), *map;
+    lp_name theirs = table->name_register(text, len);
+    struct dictionary *dictionary;
     if (name >= NAMES_TRANSLATED) return theirs;
     pthread_mutex_lock(&lock);
-    map = atomic_load_explicit(&translated, memory_order_relaxed);
-    if (map == NULL) map = lp__calloc(NAMES_TRANSLATED, sizeof *map);
-    if (map) __atomic_store_n(&map[name], theirs, __ATOMIC_RELAXED);
-    atomic_store_explicit(&translated, map, memory_order_release);
+    dictionary = find_dictionary(table);
+    if (dictionary == NULL) dictionary = add_dictionary(table);
+    if (dictionary) __atomic_store_n(&dictionary->theirs[name], theirs, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
     return theirs;
 }
 
 static inline lp_name translate(const struct lp_table *table, lp_name name)
 {
-    lp_name *map = atomic_load_explicit(&translated, memory_order_acquire), theirs = 0;
-    if (map && name < NAMES_TRANSLATED) theirs = __atomic_load_n(&map[name], __ATOMIC_RELAXED);
+    struct dictionary *dictionary = find_dictionary(table);
+    lp_name theirs = 0;
+    if (dictionary && name < NAMES_TRANSLATED) theirs = __atomic_load_n(&dictionary->theirs[name], __ATOMIC_RELAXED);
     return theirs ? theirs : translate_slow(table, name);
 }
 
@@ -69,20 +81,21 @@ const char *lp_version(void)
 int lp_start(const char *run_dir, const char *role)
 {
     const struct lp_table *table;
-    look_for_other();
-    table = atomic_load_explicit(&other, memory_order_acquire);
+    lp__table_look();
+    table = atomic_load_explicit(&lp__other_table, memory_order_acquire);
     return (table ? table : &lp_table_1)->start(run_dir, role);
 }
 
 void lp_stop(void)
 {
     const struct lp_table *table = recording_other();
-    (table ? table : &lp_table_1)->stop();
+    if (table) table->stop();
+    lp_table_1.stop();
 }
 
 lp_name lp_name_register_n(const char *bytes, size_t len)
 {
-    look_for_other();
+    lp__table_look();
     return lp__name_register(bytes, len);
 }
 

@@ -7,6 +7,51 @@
 
 #include "collect/name.h"
 #include "collect/phase.h"
+#include "os/objects.h"
+
+_Atomic(const struct lp_table *) lp__other_table;
+static _Atomic(struct lp_recording *) started; /* by start(), which alone stop() may end; a reference */
+
+static bool is_valid(const struct lp_table *table)
+{
+    return memcmp(table->magic, LP_TABLE_MAGIC, sizeof table->magic) == 0 && table->version == LP_TABLE_VERSION &&
+           table->bytes >= sizeof *table;
+}
+
+static void meet(const struct lp_table *recorder)
+{
+    if (recorder != &lp_table_1) atomic_store_explicit(&lp__other_table, recorder, memory_order_release);
+}
+
+static bool introduce(const void *symbol, void *arg)
+{
+    const struct lp_table *table = symbol;
+    (void)arg;
+    if (is_valid(table)) table->meet(&lp_table_1);
+    return false;
+}
+
+void lp__table_announce(void)
+{
+    lp__objects_each("lp_table_1", &lp_table_1, introduce, NULL);
+}
+
+/* Takes the first, and goes on until one records. */
+static bool note(const void *symbol, void *arg)
+{
+    const struct lp_table *table = symbol, **found = arg;
+    if (!is_valid(table)) return false;
+    if (*found == NULL || table->is_recording()) *found = table;
+    return table->is_recording() != 0;
+}
+
+void lp__table_look(void)
+{
+    const struct lp_table *found = NULL;
+    if (atomic_load_explicit(&lp__other_table, memory_order_acquire)) return;
+    lp__objects_each("lp_table_1", &lp_table_1, note, &found);
+    if (found) meet(found);
+}
 
 static const char *or_environment(const char *given, const char *variable, const char *otherwise)
 {
@@ -26,14 +71,18 @@ static int start(const char *run_dir, const char *role)
     rc = lp__recording_open(&options, &recording, NULL);
     if (rc) return rc;
     lp__install(recording);
-    lp__recording_release(recording); /* being installed keeps it */
+    recording = atomic_exchange(&started, recording);
+    if (recording) lp__recording_release(recording);
+    lp__table_announce();
     return 0;
 }
 
 static void stop(void)
 {
-    struct lp_recording *recording = atomic_load(&lp__installed);
-    if (recording) lp__recording_close(recording);
+    struct lp_recording *recording = atomic_exchange(&started, NULL);
+    if (recording == NULL) return;
+    lp__recording_close(recording);
+    lp__recording_release(recording);
 }
 
 static int is_recording(void)
@@ -96,4 +145,5 @@ const struct lp_table lp_table_1 = {
     .phase_begin = phase_begin,
     .phase_end = phase_end,
     .count = count,
+    .meet = meet,
 };

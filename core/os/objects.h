@@ -3,8 +3,11 @@
 #ifndef LP_OS_OBJECTS_H
 #define LP_OS_OBJECTS_H
 
-/* The first definition of `symbol` in a loaded object at another address than `own`; NULL when there is none.  Slow
- * (tens of microseconds): not for hot paths. */
-const void *lp__objects_find(const char *symbol, const void *own);
+#include <stdbool.h>
+
+/* Calls `visit` with each definition of `symbol` in a loaded object at another address than `own`, the same one perhaps
+ * more than once, until it returns true.  Slow (tens of microseconds): not for hot paths. */
+typedef bool lp_object_visitor(const void *symbol, void *arg);
+void lp__objects_each(const char *symbol, const void *own, lp_object_visitor *visit, void *arg);
 
 #endif
