@@ -78,7 +78,10 @@ static int add_counters(struct lp_join *join, uint32_t phase, lp_ref ref)
             name = join->scratch->damaged_name;
         }
         if (!rc) rc = add_to_trees(join, phase, &record, name);
-        if (rc) return rc;
+        if (rc == LP_ERR_LIMIT)
+            join->process->damaged_nodes++;
+        else if (rc)
+            return rc;
         ref = record.next;
     }
     return LP_OK;

@@ -1,8 +1,9 @@
 /* How a process ended, and when.
  *
- * On the machine where it ran, the kernel knows: a pid with the recorded start time is that process.  Elsewhere only
- * the heartbeat speaks, by the wall clock, so what it can say is "running" or "stale".  No number of the file is
- * believed without a check against another: a heartbeat whose two halves disagree was torn or damaged.
+ * On the machine where it ran, the kernel knows: a pid with the recorded start time is that process.  Elsewhere
+ * (another machine, another container) only the heartbeat speaks, so what it can say is "running" or "stale".  No
+ * number of the file is believed without a check against another: a heartbeat whose two halves disagree was torn or
+ * damaged.
  */
 // SPDX-License-Identifier: MIT
 #include <math.h>
@@ -77,9 +78,13 @@ enum lp_life lp__life_of(const struct lp_image *image, const struct lp_rundir_fi
     const struct lp_file_header *header = &image->header;
     if (header->state == LP_STATE_FINISHED) return LP_LIFE_FINISHED;
     if (header->state == LP_STATE_NOTHING && !image->segment_count) return LP_LIFE_NOTHING;
-    bool here = lp__same_boot(header->boot_id, now->boot_id) && header->pid_namespace == now->pid_namespace;
-    if (!here || !header->pid || !header->pid_start || !now->sees_processes)
-        return beats(header->heartbeat_real_ns, now->real_ns, header) ? LP_LIFE_FRESH : LP_LIFE_STALE;
+    bool same_boot = lp__same_boot(header->boot_id, now->boot_id);
+    bool here = same_boot && header->pid_namespace == now->pid_namespace;
+    if (!here || !header->pid || !header->pid_start || !now->sees_processes) {
+        bool fresh = same_boot ? beats(header->heartbeat_mono_ns, now->mono_ns, header)
+                               : beats(header->heartbeat_real_ns, now->real_ns, header);
+        return fresh ? LP_LIFE_FRESH : LP_LIFE_STALE;
+    }
     if (lp__process_start((pid_t)header->pid) != header->pid_start) return LP_LIFE_GONE;
     return was_replaced(header, file) ? LP_LIFE_REPLACED : LP_LIFE_ALIVE;
 }
@@ -142,6 +147,6 @@ uint64_t lp__end_ticks(const struct lp_image *image, const struct lp_clock_line 
     uint64_t beat = heartbeat_ticks(image, line, limit);
     if (beat && later(beat, end)) end = beat;
     if (life == LP_LIFE_FINISHED && closed_fits(header, line, beat)) return header->closed_ticks;
-    if (life == LP_LIFE_ALIVE && here && later(now_ticks, end)) end = now_ticks;
+    if ((life == LP_LIFE_ALIVE || life == LP_LIFE_FRESH) && here && later(now_ticks, end)) end = now_ticks;
     return end;
 }

@@ -11,6 +11,7 @@
 
 #include "os/clock.h"
 #include "os/dir.h"
+#include "store/salvage.h"
 
 /* Enough for header and facts, which stand in front. */
 enum { PEEK_BYTES = 16384, MAX_BOOTS = 1024 };
@@ -386,6 +387,7 @@ static int load_directory(const char *run_dir, const struct lp_run_options *opti
     struct lp_load load = {.options = options, .err = err};
     int rc = load_init(&load, run_dir);
     if (!load.run) return rc;
+    if (!rc && !options->read_only) (void)lp__salvage(run_dir, true);
     if (!rc) rc = lp__rundir_list(run_dir, options->any_owner, &load.run->arena, &load.list, &load.dir_fd, err);
     if (!rc) rc = prepare_files(&load, load.list.count);
     bool all = options->attempt && !strcmp(options->attempt, "all");

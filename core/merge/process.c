@@ -15,8 +15,8 @@
 #include "base/buf.h"
 #include "base/fmt.h"
 
-/* Longer values are cut: no fact of ours comes near. */
-enum { MAX_FACT_BYTES = 65536 };
+/* Longer values are cut, and facts beyond this number are passed over: no file of ours comes near. */
+enum { MAX_FACT_BYTES = 65536, MAX_FACTS = 4096 };
 
 enum fact_kind { FACT_TEXT, FACT_I64, FACT_U32, FACT_DOUBLE };
 
@@ -276,11 +276,11 @@ int lp__process_describe(struct lp_run_process *process, struct lp_run *run, con
 {
     struct lp_image_fact_cursor cursor = {0};
     struct lp_text key, value;
-    size_t last = 0;
+    size_t last = 0, count = 0;
     int rc = LP_OK;
     set_defaults(process, file);
     if (file) process->pid = pid_of_path(file->path);
-    while (!rc && lp__image_fact_next(image, &cursor, &key, &value)) {
+    while (!rc && count++ < MAX_FACTS && lp__image_fact_next(image, &cursor, &key, &value)) {
         if (key.len == 4 && !memcmp(key.bytes, "argv", 4)) {
             rc = set_argv(process, run, &value);
             continue;

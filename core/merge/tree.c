@@ -162,6 +162,8 @@ int lp__builder_counter(struct lp_builder *builder, uint32_t phase, const struct
     struct lp_run_counter *counter = NULL;
     if (lp__map_get(&builder->counters, key, &found)) {
         memcpy(&counter, &found, sizeof counter);
+    } else if (builder->counters.count >= LP_RUN_MAX_COUNTERS) {
+        return LP_ERR_LIMIT;
     } else {
         counter = lp__arena_alloc(builder->arena, sizeof *counter);
         if (!counter) return LP_ERR_NO_MEMORY;

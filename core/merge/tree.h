@@ -34,8 +34,9 @@ struct lp_builder {
     struct lp_arena *ticks; /* borrowed: histograms until they are rescaled; the same at first */
 };
 
-#define LP_NO_PHASE      UINT32_MAX
-#define LP_RUN_MAX_PATHS (1u << 20) /* of one tree; further ones are charged to "(folded)" */
+#define LP_NO_PHASE         UINT32_MAX
+#define LP_RUN_MAX_PATHS    (1u << 20) /* of one tree; further ones are charged to "(folded)" */
+#define LP_RUN_MAX_COUNTERS (1u << 20) /* of one tree, over all its paths */
 
 LP_WARN_UNUSED int lp__builder_init(struct lp_builder *builder, struct lp_arena *arena); /* makes the root */
 void lp__builder_release(struct lp_builder *builder);
@@ -51,7 +52,7 @@ double lp__class_rate(int32_t rate);
 /* Adds a histogram record of an image to a phase. */
 LP_WARN_UNUSED int lp__builder_hist(struct lp_builder *builder, uint32_t phase, const struct lp_image *image,
                                     const struct lp_hist_record *record, int32_t rate);
-/* Adds a counter record; `name` is the id of its name. */
+/* Adds a counter record; `name` is the id of its name.  LP_ERR_LIMIT: a new one beyond the ceiling, left out. */
 LP_WARN_UNUSED int lp__builder_counter(struct lp_builder *builder, uint32_t phase, const struct lp_image *image,
                                        const struct lp_counter_record *record, uint32_t name);
 /* Adds one process's figures to a phase; flags are ORed, min and max taken, `processes` counted. */
