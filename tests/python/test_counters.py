@@ -154,3 +154,14 @@ def test_numpy_integer_is_added(run_dir: Path) -> None:
         profiler.count("n", numpy.int64(3))
         profiler.count("n", numpy.uint8(4))
     assert merge_run(run_dir).tree[()].counters == {"n": 7}
+
+
+def test_time_outside_any_phase_has_no_cpu_time(run_dir: Path) -> None:
+    with Profiler(run_dir) as profiler:
+        profiler.count("n")
+        with profiler.phase("p"):
+            pass
+    root = merge_run(run_dir).tree[()]
+    assert root.cpu_ns is None
+    assert root.wait_ns is None
+    assert merge_run(run_dir).tree[("p",)].wait_ns is not None

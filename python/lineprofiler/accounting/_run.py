@@ -67,7 +67,8 @@ def _inner_ns(row: Mapping[str, Any], scale: float, below: _Level) -> float:
 
 def _stats(row: Mapping[str, Any], above: float, scale: float, below: _Level, has_cpu: bool) -> PhaseStats:
     hist = DurationHistogram.from_buckets(row["hist"] or ())
-    measured_cpu = has_cpu and row["cpu_ns"] is not None and not row["unmeasured"]
+    # The root stands for the time outside any phase, for which no CPU time is kept.
+    measured_cpu = has_cpu and bool(row["path"]) and row["cpu_ns"] is not None and not row["unmeasured"]
     stats = PhaseStats(
         calls=round((row["calls"] + row["skipped"]) * above),
         wall_ns=round((row["wall_ns"] + row["open_wall_ns"]) * scale),
