@@ -16,7 +16,7 @@ for role in run.roles:
     for path, stats in run.tree_of(role).items():
         wait = stats.wait_ns
         print(
-            f"{role}: {'/'.join(path)}: {stats.calls} entries,",
+            f"{role}: {'/'.join(path) or '(outside any phase)'}: {stats.calls} entries,",
             f"{stats.self_ns / 1e6:.1f}ms self, {(stats.quantile(0.5) or 0) / 1e6:.1f}ms p50,",
             "wait not measured" if wait is None else f"{wait / 1e6:.1f}ms wait",
         )
