@@ -19,6 +19,7 @@
 #include "os/host.h"
 #include "os/launch.h"
 #include "store/rundir.h"
+#include "store/salvage.h"
 
 #define DEFAULT_MAX_PATHS 16384u
 #define ARENA_CEILING     ((size_t)512 << 20)
@@ -133,6 +134,7 @@ bool lp__recording_make_store(struct lp_recording *recording)
         return false;
     }
     lp__facts_write(recording, &host);
+    if (recording->store.place == LP_PLACE_SHM) (void)lp__salvage(recording->run_dir, false);
     return true;
 }
 

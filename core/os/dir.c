@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/file.h"
@@ -169,4 +171,41 @@ int lp__file_create_at(int dir_fd, const char *name, mode_t mode, const void *by
     close(fd);
     if (!rc) errno = saved;
     return rc;
+}
+
+int64_t lp__file_birth_ns(int fd)
+{
+    int64_t born = 0;
+    int saved = errno;
+#ifdef STATX_BTIME
+    struct statx facts;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &facts) == 0 && facts.stx_mask & STATX_BTIME &&
+        facts.stx_btime.tv_sec > 0 && facts.stx_btime.tv_sec < INT64_MAX / 1000000000 - 1)
+        born = facts.stx_btime.tv_sec * 1000000000 + facts.stx_btime.tv_nsec;
+#else
+    (void)fd;
+#endif
+    errno = saved;
+    return born;
+}
+
+void lp__file_remove_at(int dir_fd, const char *name)
+{
+    int saved = errno;
+    (void)unlinkat(dir_fd, name, 0);
+    errno = saved;
+}
+
+bool lp__dir_lock(int dir_fd, unsigned wait_ms)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    int saved = errno;
+    bool locked;
+    unsigned waited = 0;
+    while (!(locked = flock(dir_fd, LOCK_EX | LOCK_NB) == 0) && waited < wait_ms) {
+        (void)nanosleep(&pause, NULL);
+        waited += 5;
+    }
+    errno = saved;
+    return locked;
 }

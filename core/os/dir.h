@@ -44,6 +44,12 @@ bool lp__file_facts(int fd, struct lp_file_facts *out);
 LP_WARN_UNUSED int lp__file_create_at(int dir_fd, const char *name, mode_t mode, const void *bytes, size_t len,
                                       struct lp_error *err);
 
+/* When the file or directory was made, by the wall clock; 0 where the system does not say. */
+int64_t lp__file_birth_ns(int fd);
+void lp__file_remove_at(int dir_fd, const char *name); /* nothing when it is not there */
+/* Waits at most so long for everybody else who locked the directory to close it; false: they still have it. */
+bool lp__dir_lock(int dir_fd, unsigned wait_ms);
+
 void lp__close_fd(int fd); /* negative: nothing */
 uid_t lp__effective_user(void);
 

@@ -59,8 +59,8 @@ static bool is_hex(const char *text, size_t len)
     return true;
 }
 
-/* <attempt>.<pid>.<8 hex>.lpw, read from the end. */
-static bool is_worker_name(const char *name)
+/* Read from the end. */
+bool lp__rundir_is_worker_name(const char *name)
 {
     size_t suffix = strlen(LP_FILE_SUFFIX), len = strlen(name);
     if (len < suffix + 12 || name[0] == '.' || strcmp(name + len - suffix, LP_FILE_SUFFIX) != 0) return false;
@@ -236,7 +236,7 @@ static int visit_file(const char *name, void *arg)
         return 1;
     }
     if (is_foreign_worker_name(name)) list->foreign = true;
-    if (!is_worker_name(name) || !lp__file_facts_at(list->dir_fd, name, &facts)) return LP_OK;
+    if (!lp__rundir_is_worker_name(name) || !lp__file_facts_at(list->dir_fd, name, &facts)) return LP_OK;
     return add_file(list, name, &facts);
 }
 

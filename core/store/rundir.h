@@ -19,7 +19,8 @@
 #include "base/err.h"
 
 /* Creates (0700, or 0770 with `share_group`) and opens <run>/workers/<host>; if another user owns <run>, the same below
- * <run>/user-<uid>, and `*own_folder` becomes true.  Returns the directory's descriptor (CLOEXEC) or a negative lp_err. */
+ * <run>/user-<uid>, and `*own_folder` becomes true.  Returns the directory's descriptor (CLOEXEC) or a negative lp_err.
+ */
 LP_WARN_UNUSED int lp__rundir_open_workers(const char *run_dir, const char *host, bool share_group, bool *own_folder,
                                            struct lp_error *err);
 
@@ -28,22 +29,25 @@ void lp__rundir_fresh_attempt(char out[32]);
 /* `attempt` with every byte that is not [A-Za-z0-9_-] replaced; at most 100 bytes. */
 void lp__rundir_safe_name(char out[104], const char *attempt);
 
+/* <attempt>.<pid>.<8 hex>.lpw */
+bool lp__rundir_is_worker_name(const char *name);
+
 struct lp_rundir_file {
-    const char *path;    /* relative to the run directory */
-    const char *host;    /* the folder it was found in */
+    const char *path; /* relative to the run directory */
+    const char *host; /* the folder it was found in */
     uint64_t bytes;
     int64_t mtime_ns;
     uint64_t device, inode;
     uid_t owner;
-    enum lp_err refused; /* LP_OK, or why it is left out before reading: LP_ERR_DENIED (another owner), LP_ERR_LIMIT, … */
+    enum lp_err refused; /* LP_OK, or why it is left out unread: LP_ERR_DENIED (another owner), LP_ERR_LIMIT, … */
 };
 
 struct lp_rundir_list {
     struct lp_rundir_file *files; /* sorted by path */
     size_t count;
-    uid_t owner;        /* of the directory */
-    bool foreign;       /* holds a run of with-line-profiler and none of ours */
-    bool truncated;     /* more files than the ceiling (100,000) */
+    uid_t owner;    /* of the directory */
+    bool foreign;   /* holds a run of with-line-profiler and none of ours */
+    bool truncated; /* more files than the ceiling (100,000) */
 };
 
 /* Lists the worker files.  LP_ERR_NOT_FOUND: no such directory (or not one); LP_ERR_NO_RUN: nothing of our name pattern
