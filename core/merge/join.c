@@ -231,15 +231,15 @@ static void add_thread(struct lp_join *join, const struct lp_thread_record *thre
 {
     struct lp_run_process *process = join->process;
     double elapsed = (double)thread->elapsed, running = 0;
-    if (!thread->tenants) return;
+    for (size_t i = 0; i < LP_DROP_COUNT; i++)
+        process->drops[i] += thread->drops[i];
+    if (!thread->tenants) return; /* the process's own losses, or never used */
     if (thread->attached_ticks) running = (double)(int64_t)(join->end_ticks - thread->attached_ticks);
     if (elapsed > join->lifetime_ticks) elapsed = 0;
     if (running < 0 || running > join->lifetime_ticks) running = 0;
     process->elapsed_ns += (elapsed + running) * join->line->ns_per_tick;
     process->threads += (uint32_t)(thread->tenants < 1u << 30 ? thread->tenants : 1);
     if (thread->sequence & 1 && join->life != LP_LIFE_ALIVE && join->life != LP_LIFE_FRESH) process->torn_threads++;
-    for (size_t i = 0; i < LP_DROP_COUNT; i++)
-        process->drops[i] += thread->drops[i];
 }
 
 static void add_threads(struct lp_join *join)
