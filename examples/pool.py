@@ -7,6 +7,7 @@ python examples/pool.py fork|spawn [RUN_DIR]     then: lineprofiler report RUN_D
 import multiprocessing
 import sys
 import time
+from multiprocessing.synchronize import Barrier
 
 from lineprofiler import accounting
 
@@ -18,16 +19,22 @@ def work(item: int) -> int:
         return item * item
 
 
-def begin_worker() -> None:
+def begin_worker(everyone: Barrier) -> None:
     # A forked child goes on recording by itself; a spawned one begins here. Directory and attempt are inherited.
     accounting.start(role="worker")
+    with accounting.phase("load"):
+        time.sleep(0.001)
+    everyone.wait()  # so that each gets some of the work
 
 
 def main() -> None:
     method = sys.argv[1] if len(sys.argv) > 1 else "spawn"
     accounting.start(run_dir=sys.argv[2] if len(sys.argv) > 2 else "profile", role="boss")
-    with accounting.phase("map"), multiprocessing.get_context(method).Pool(3, begin_worker) as pool:
+    context = multiprocessing.get_context(method)
+    with accounting.phase("map"), context.Pool(3, begin_worker, [context.Barrier(3)]) as pool:
         print(sum(pool.imap_unordered(work, range(60))))
+        pool.close()
+        pool.join()  # without these two the end of the `with` terminates the workers
     accounting.stop()
 
 

@@ -22,9 +22,14 @@ def train(run_dir: str) -> None:
 
 
 def launch(run_dir: str) -> None:
-    address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "WORLD_SIZE": "4"}
+    job = {
+        "TORCHELASTIC_RUN_ID": f"example{os.getpid()}",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "29500",
+        "WORLD_SIZE": "4",
+    }
     ranks = [
-        subprocess.Popen([sys.executable, __file__, run_dir], env={**os.environ, **address, "RANK": str(rank)})
+        subprocess.Popen([sys.executable, __file__, run_dir], env={**os.environ, **job, "RANK": str(rank)})
         for rank in (0, 1, 3)
     ]
     for rank in ranks:
