@@ -193,8 +193,8 @@ class MeasuredDispatch(functools.singledispatchmethod):  # type: ignore[type-arg
     """A ``singledispatchmethod`` whose calls are measured, whichever function they reach."""
 
     def __init__(self, decorate: _Decorate, old: functools.singledispatchmethod[Any]) -> None:
+        super().__init__(old.func)
         self.dispatcher = old.dispatcher
-        self.func = old.func
         self._decorate = decorate
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
