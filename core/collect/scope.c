@@ -219,9 +219,22 @@ void lp__scope_end(struct lp_thread *thread, struct lp_scope *scope, uint64_t no
     }
 }
 
+/* Oldest first: what lies on a scope that ended is charged to the one below it from then on. */
+static struct lp_scope *in_order(struct lp_scope *marks)
+{
+    struct lp_scope *oldest = NULL;
+    while (marks) {
+        struct lp_scope *next = marks->next_mark;
+        marks->next_mark = oldest;
+        oldest = marks;
+        marks = next;
+    }
+    return oldest;
+}
+
 void lp__scope_reap(struct lp_thread *thread, uint64_t now, struct lp_cpu_time cpu)
 {
-    struct lp_scope *mark = atomic_exchange_explicit(&thread->marks, NULL, memory_order_acquire);
+    struct lp_scope *mark = in_order(atomic_exchange_explicit(&thread->marks, NULL, memory_order_acquire));
     (void)now;
     while (mark) {
         struct lp_scope *next = mark->next_mark;
