@@ -13,7 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/console.h"
 #include "os/host.h"
+#include "os/interrupt.h"
 
 static enum lp_err code_of(int sys_errno)
 {
@@ -182,11 +184,17 @@ static char *parent_of(const char *path)
     return lp__strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
+/* A FIFO without a reader, or a full one, waits for ever: then an interrupt ends it (os/interrupt.h). */
 static int write_through(const char *path, const void *bytes, size_t len, struct lp_error *err)
 {
-    int fd = open_retrying(AT_FDCWD, path, O_WRONLY | O_NOFOLLOW, 0);
+    int fd, sys_errno;
+    do
+        fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR && !lp__interrupted());
+    if (fd < 0 && errno == EINTR) return lp__fail(err, LP_ERR_INTERRUPTED, EINTR, "while opening %s", path);
     if (fd < 0) return fail_errno(err, "open", path);
-    int rc = lp__write_full(fd, bytes, len, err);
+    int rc = lp__console_write(fd, bytes, len, lp__interrupted, &sys_errno);
+    if (rc) lp__fail(err, rc, sys_errno, "cannot write to %s: %s", path, strerror(sys_errno));
     close_quietly(fd);
     return rc;
 }

@@ -679,3 +679,22 @@ def test_diagnostics_go_to_a_file(cli: Cli, shared_run: Path, tmp_path: Path) ->
     cli("report", "nosuch", env={"LINEPROFILER_LOG": str(log)}, status=2)
     assert "no directory 'nosuch'" in log.read_text()
     cli("report", shared_run, env={"LINEPROFILER_LOG": "/nowhere/log"})
+
+
+def test_ctrl_c_ends_the_wait_for_a_reader(command: list[str], shared_run: Path, tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    report = [*command, "report", str(shared_run), "-o", str(fifo)]
+    running = subprocess.Popen(report, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_until(lambda: waits_in_open(running.pid))
+    running.send_signal(signal.SIGINT)
+    assert running.communicate(timeout=LIMIT_S) == (b"", b"")
+    assert running.returncode == 130
+
+
+def waits_in_open(pid: int) -> bool:
+    """Opening a FIFO: by the kernel's name of where it sleeps."""
+    where = Path(f"/proc/{pid}/wchan").read_text()
+    if where == "" or (where == "0" and state_of(pid) == "S"):
+        pytest.skip("the kernel does not say where a process sleeps")
+    return "fifo" in where or "partner" in where
