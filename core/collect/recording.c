@@ -298,11 +298,9 @@ void lp__recording_snapshot(struct lp_recording *recording)
     pthread_mutex_unlock(&recording->copy_lock);
 }
 
-void lp__recording_close(struct lp_recording *recording)
+static void close_once(struct lp_recording *recording)
 {
     struct lp_recording *installed = recording;
-    lp__process_check_fork();
-    if (atomic_exchange(&recording->closed, true)) return;
     if (atomic_compare_exchange_strong(&lp__installed, &installed, NULL)) lp__recording_release(recording);
     lp__process_remove(recording);
     pthread_mutex_lock(&recording->copy_lock); /* the last copy is the last */
@@ -315,6 +313,14 @@ void lp__recording_close(struct lp_recording *recording)
     }
     pthread_mutex_unlock(&recording->lock);
     pthread_mutex_unlock(&recording->copy_lock);
+}
+
+void lp__recording_close(struct lp_recording *recording)
+{
+    int saved = errno;
+    lp__process_check_fork();
+    if (!atomic_exchange(&recording->closed, true)) close_once(recording);
+    errno = saved;
 }
 
 bool lp__recording_try_retain(struct lp_recording *recording)
