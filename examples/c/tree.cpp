@@ -13,7 +13,7 @@ static int parse(const std::string &text)
 {
     static const lp_name name = lp_name_register("parse"); // once, not at each call
     lp::phase guard(name);
-    lp_count(lp_name_register("bytes"), static_cast<int64_t>(text.size()));
+    LP_COUNT("bytes", static_cast<int64_t>(text.size()));
     if (text.empty()) throw std::invalid_argument("nothing to parse");
     return static_cast<int>(text.size());
 }
