@@ -103,5 +103,7 @@ void lp__facts_write(struct lp_recording *recording, const struct lp_host_facts 
     clocks(recording);
     fact(recording, "store.why_not_run_dir", recording->store.why_not_run_dir);
     for (i = 0; i < recording->fact_count; i++)
-        fact(recording, recording->facts[2 * i], recording->facts[2 * i + 1]);
+        if (recording->facts[i].value)
+            lp__store_fact(&recording->store, recording->facts[i].key, recording->facts[i].value,
+                           recording->facts[i].len);
 }

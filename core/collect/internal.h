@@ -22,6 +22,11 @@ struct lp_scope_block {
     struct lp_scope scopes[LP_SCOPES_PER_BLOCK];
 };
 
+struct lp_kept_fact {
+    char *key, *value;
+    size_t len;
+};
+
 struct lp_inherited {
     struct lp_inherited *next;
     struct lp_arena arena;
@@ -59,7 +64,7 @@ struct lp_recording {
     uint64_t serial;                   /* in it; counts up */
     char *run_dir, *role, *attempt, *attempt_source, *python;
     size_t role_len;
-    char **facts; /* key, value, …, NULL: repeated into the child's file after a fork */
+    struct lp_kept_fact *facts; /* repeated into the child's file after a fork */
     size_t fact_count;
     char host[64];
     uint64_t host_entry_ps; /* what the host adds to an entry */

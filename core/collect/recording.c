@@ -28,6 +28,16 @@ _Atomic(struct lp_recording *) lp__installed;
 
 /* -- opening ----------------------------------------------------------------------------------------------------- */
 
+/* With a NUL behind it; the bytes may hold others. */
+static char *copy_bytes(const char *bytes, size_t len)
+{
+    char *copy = lp__alloc(len + 1);
+    if (copy == NULL) return NULL;
+    memcpy(copy, bytes, len);
+    copy[len] = '\0';
+    return copy;
+}
+
 static char *absolute_path(const char *path)
 {
     char cwd[PATH_MAX];
@@ -61,7 +71,7 @@ static bool copy_options(struct lp_recording *recording, const struct lp_recordi
 {
     const char *role = options->role ? options->role : "main";
     recording->role_len = options->role ? options->role_len : strlen(role);
-    recording->role = lp__strndup(role, recording->role_len);
+    recording->role = copy_bytes(role, recording->role_len);
     recording->run_dir = absolute_path(options->run_dir);
     if (options->python) recording->python = lp__strndup(options->python, strlen(options->python));
     recording->no_cpu = options->no_cpu;
@@ -357,8 +367,10 @@ static void free_recording(struct lp_recording *recording)
         lp__owner_free(recording->owner_list);
     lp__map_release(&recording->owners);
     lp__free(recording->name_refs);
-    for (i = 0; i < recording->fact_count * 2; i++)
-        lp__free(recording->facts[i]);
+    for (i = 0; i < recording->fact_count; i++) {
+        lp__free(recording->facts[i].key);
+        lp__free(recording->facts[i].value);
+    }
     lp__free(recording->facts);
     lp__free(recording->run_dir);
     lp__free(recording->role);
@@ -461,32 +473,33 @@ int lp__recording_copy(struct lp_recording *recording, void **bytes, uint64_t *l
 }
 
 /* The place of a key's value, made when new; NULL without memory. */
-static char **fact_place(struct lp_recording *recording, const char *key)
+static struct lp_kept_fact *fact_place(struct lp_recording *recording, const char *key)
 {
     size_t i;
-    char **facts, *copy;
+    struct lp_kept_fact *facts;
+    char *copy;
     for (i = 0; i < recording->fact_count; i++)
-        if (!strcmp(recording->facts[2 * i], key)) return &recording->facts[2 * i + 1];
-    facts = lp__realloc(recording->facts, (recording->fact_count + 1) * 2 * sizeof *facts);
+        if (!strcmp(recording->facts[i].key, key)) return &recording->facts[i];
+    facts = lp__realloc(recording->facts, (recording->fact_count + 1) * sizeof *facts);
     if (facts == NULL) return NULL;
     recording->facts = facts;
     copy = lp__strndup(key, strlen(key));
     if (copy == NULL) return NULL;
-    facts[2 * recording->fact_count] = copy;
-    facts[2 * recording->fact_count + 1] = NULL;
-    return &facts[2 * recording->fact_count++ + 1];
+    facts[recording->fact_count] = (struct lp_kept_fact){.key = copy};
+    return &facts[recording->fact_count++];
 }
 
 /* Keeps it for the children of forks, and writes it if there is a file. */
 void lp__recording_fact(struct lp_recording *recording, const char *key, const char *value, size_t len)
 {
-    char **place;
+    struct lp_kept_fact *place;
     lp__process_check_fork();
     pthread_mutex_lock(&recording->lock);
     place = fact_place(recording, key);
     if (place) {
-        lp__free(*place);
-        *place = lp__strndup(value, len);
+        lp__free(place->value);
+        place->value = copy_bytes(value, len);
+        place->len = len;
     }
     if (recording->store.base) lp__store_fact(&recording->store, key, value, len);
     pthread_mutex_unlock(&recording->lock);
