@@ -140,6 +140,18 @@ static void open_scopes_run_to_the_end(void **state)
     lp__run_free(run);
 }
 
+static void of_two_open_paths_the_younger_is_named(void **state)
+{
+    struct image *image = *state;
+    lp_ref root = image_root(image, 0);
+    image_open(image, image_node(image, root, "old", 0, 0), END - 9000);
+    image_open(image, image_node(image, root, "young", 0, 0), END - 1000);
+    image_open(image, image_node(image, root, "older", 0, 0), END - 10000);
+    struct lp_run *run = load(image);
+    assert_string_equal(run->processes[0].killed_in, "young");
+    lp__run_free(run);
+}
+
 /* Begun on one thread, ended on another: only the sum over both is a whole entry. */
 static void scopes_may_change_threads(void **state)
 {
@@ -429,6 +441,7 @@ int main(void)
         TEST(figures_are_nanoseconds),
         TEST(threads_of_one_path_are_joined),
         TEST(open_scopes_run_to_the_end),
+        TEST(of_two_open_paths_the_younger_is_named),
         TEST(scopes_may_change_threads),
         TEST(an_open_time_that_cannot_be_is_left_out),
         TEST(numbers_that_cannot_be_are_left_out),

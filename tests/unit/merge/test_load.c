@@ -88,8 +88,8 @@ static const struct lp_run_phase *step_of(const struct lp_run *run, const char *
 static void processes_of_a_role_are_joined(void **state)
 {
     struct fixture *f = *state;
-    put_usual(f, "a1", "actor", 1, "a1.2.00000001");
-    put_usual(f, "a1", "actor", 0, "a1.1.00000002");
+    put_usual(f, "a1", "actor", 1, "a1.1.00000001");
+    put_usual(f, "a1", "actor", 0, "a1.2.00000002");
     put_usual(f, "a1", "learner", 2, "a1.3.00000003");
     struct lp_run *run = load(f);
     assert_int_equal(run->process_count, 3);
@@ -211,6 +211,8 @@ static void the_order_of_files_does_not_matter(void **state)
         assert_int_equal(run->process_count, 7);
         for (int i = 0; i < 7; i++)
             assert_int_equal(run->processes[i].rank, i);
+        assert_true(is_near(extra->min_ns, 500));
+        assert_true(is_near(extra->max_ns, (1000 + 6 * 777) / 2.0));
         assert_int_equal(counter->total_low, 42);
         assert_int_equal(counter->hist->count, 14);
         assert_int_equal(counter->min, 0);
@@ -399,7 +401,8 @@ static void a_huge_world_is_bounded(void **state)
     struct fixture *f = *state;
     struct image image;
     image_init(&image);
-    image_usual(&image, "a1", "actor", 5000);
+    image_usual(&image, "a1", "actor", -1);
+    image_fact(&image, "rank", "4000000000000000000");
     image_fact(&image, "world_size", "9000000000000000000");
     put(f, &image, "node1", "a1.1.00000001");
     struct lp_run *run = load(f);
@@ -436,6 +439,7 @@ static void wrong_selections_say_what_there_is(void **state)
                                                   {.ranks = ""},
                                                   {.ranks = "a"},
                                                   {.ranks = "1,"},
+                                                  {.ranks = "1x2"},
                                                   {.roles = "od"},
                                                   {.roles = "odd,"},
                                                   {.hosts = "node3"},
@@ -447,7 +451,7 @@ static void wrong_selections_say_what_there_is(void **state)
         assert_null(run);
         assert_true(f->err.detail[0] != '\0');
     }
-    assert_int_equal(lp__run_load(f->dir.path, &wrong[4], &run, &f->err), LP_ERR_USAGE);
+    assert_int_equal(lp__run_load(f->dir.path, &(struct lp_run_options){.roles = "od"}, &run, &f->err), LP_ERR_USAGE);
     assert_true(strstr(f->err.detail, "even, odd") != NULL);
 }
 

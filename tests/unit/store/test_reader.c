@@ -220,17 +220,21 @@ static void a_flipped_byte_costs_at_most_its_segment(void **state)
 static void a_damaged_header_is_stepped_over_and_counted(void **state)
 {
     struct fixture *f = *state;
+    f->image.capacity = LP_SEGMENT_ALIGN; /* the next header is one step on */
     image_usual(&f->image, "a1", "actor", 0);
     uint64_t names = f->image.current[LP_SEGMENT_NAMES];
+    size_t nodes = 0;
+    assert_int_equal(index_of(f), LP_OK);
+    nodes = count_type(&f->index, LP_SEGMENT_NODES);
     image_segment_header(&f->image, names)->capacity = (uint64_t)1 << 40;
     assert_int_equal(index_of(f), LP_OK);
     assert_int_equal(f->index.damaged_segments, 1);
     assert_int_equal(count_type(&f->index, LP_SEGMENT_NAMES), 0);
-    assert_int_equal(count_type(&f->index, LP_SEGMENT_NODES), 1);
+    assert_int_equal(count_type(&f->index, LP_SEGMENT_NODES), nodes);
     image_segment_reseal(&f->image, names); /* a right checksum does not make an impossible size true */
     assert_int_equal(index_of(f), LP_OK);
     assert_int_equal(f->index.damaged_segments, 1);
-    assert_int_equal(count_type(&f->index, LP_SEGMENT_NODES), 1);
+    assert_int_equal(count_type(&f->index, LP_SEGMENT_NODES), nodes);
 }
 
 static void a_copied_header_is_no_header_elsewhere(void **state)
@@ -276,10 +280,11 @@ static void a_used_word_beyond_its_segment_is_cut(void **state)
 {
     struct fixture *f = *state;
     uint64_t at = image_segment(&f->image, LP_SEGMENT_NODES, 0, 1024);
+    (void)image_segment(&f->image, LP_SEGMENT_HIST, 0, 4096);
     image_segment_header(&f->image, at)->used = UINT64_MAX;
     image_seal(&f->image);
     assert_int_equal(index_of(f), LP_OK);
-    const struct lp_image_segment *segment = &f->index.segments[f->index.segment_count - 1];
+    const struct lp_image_segment *segment = &f->index.segments[f->index.segment_count - 2];
     assert_int_equal(segment->payload_bytes, 2 * sizeof(struct lp_node_record));
 }
 
@@ -318,6 +323,7 @@ static void pairs_give_the_rate(void **state)
 static void a_step_is_said_and_does_not_move_the_rate(void **state)
 {
     struct fixture *f = *state;
+    image_segment_header(&f->image, f->image.current[LP_SEGMENT_CLOCK])->used = 0;
     for (uint64_t i = 1; i <= 8; i++) /* suspended for a second between the fifth and the sixth */
         pair(f, i * 2000000000, i > 5 ? 1000000000 : 0);
     struct lp_clock_line line = line_of(f, 0);

@@ -178,6 +178,8 @@ static void another_users_directory_gets_a_folder_of_our_own(void **state)
     assert_int_equal(list.files[2].refused, LP_OK);
     assert_int_equal(lp__rundir_list(f->run, true, &f->arena, &list, NULL, NULL), LP_OK);
     assert_int_equal(list.files[1].refused, LP_OK);
+    assert_int_equal(chown(in_run(f, "user-0/workers/node1"), 54321, 54321), 0);
+    assert_int_equal(lp__rundir_open_workers(f->run, "node1", false, &own, NULL), LP_ERR_DENIED);
 }
 
 static void names_are_safe_and_fresh_ones_differ(void **state)
