@@ -53,9 +53,8 @@ class IdlePhase:
     ) -> None:
         return None
 
-    async def __aenter__(self) -> "IdlePhase":
+    async def __aenter__(self) -> None:
         self._owner._used = True
-        return self
 
     async def __aexit__(
         self, kind: "type[BaseException] | None", value: "BaseException | None", trace: "TracebackType | None"
