@@ -28,7 +28,7 @@ struct stage {
 static inline void stage_open_with(struct stage *stage, struct lp_recording_options *options)
 {
     assert_int_equal(temp_dir_make(&stage->dir), 0);
-    snprintf(stage->run, sizeof stage->run, "%s/run", stage->dir.path);
+    snprintf(stage->run, sizeof stage->run, "%.63s/run", stage->dir.path);
     options->run_dir = stage->run;
     if (options->attempt == NULL) options->attempt = "test";
     assert_int_equal(lp__recording_open(options, &stage->recording, NULL), 0);
