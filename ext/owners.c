@@ -26,6 +26,8 @@ int lpx_hosts_init(struct lpx_hosts *hosts, PyObject *module)
     hosts->mark = hosts;
     hosts->tool = -1;
     hosts->modules = Py_NewRef(PyImport_GetModuleDict());
+    hosts->loaded = &((PyDictObject *)hosts->modules)->ma_used;
+    hosts->loaded_seen = -1;
     if (lpx_greenlets_init(hosts, module)) return -1;
     return lpx_events_init(hosts, module);
 }
@@ -37,7 +39,7 @@ static void stop(struct lpx_hosts *hosts)
     lpx_greenlets_stop(hosts);
     hosts->mechanism = LPX_UNTRIED;
     hosts->mark = hosts;
-    hosts->modules_seen = -1;
+    hosts->loaded_seen = -1;
 }
 
 /* The record outlives its recording's place here: an open scope may still be ended. */
@@ -86,7 +88,7 @@ void lpx_hosts_add(struct lpx_hosts *hosts, struct lp_recording *recording)
     }
     lp__recording_retain(recording);
     hosts->recordings[hosts->recording_count++] = recording;
-    hosts->modules_seen = -1;
+    hosts->loaded_seen = -1;
     lpx_eval_start(hosts);
 }
 
@@ -99,6 +101,7 @@ void lpx_hosts_release(struct lpx_hosts *hosts)
     hosts->recording_room = 0;
     Py_CLEAR(hosts->callback_type);
     Py_CLEAR(hosts->listener_type);
+    hosts->loaded = &hosts->loaded_seen;
     Py_CLEAR(hosts->modules);
     Py_CLEAR(hosts->contextlib_file);
 }
@@ -111,13 +114,6 @@ int lpx_hosts_traverse(struct lpx_hosts *hosts, visitproc visit, void *arg)
     Py_VISIT(hosts->set_local_events);
     Py_VISIT(hosts->greenlet_settrace);
     return 0;
-}
-
-/* What the program has loaded since. */
-static void look(struct lpx_hosts *hosts)
-{
-    hosts->modules_seen = PyDict_GET_SIZE(hosts->modules);
-    if (hosts->recording_count && lpx_greenlets_look(hosts)) hosts->mark = (char *)hosts + 1;
 }
 
 const char *lpx_hosts_mechanism(const struct lpx_hosts *hosts)
@@ -211,7 +207,6 @@ static struct lpx_frame *contextlib_enterer(const struct lpx_hosts *hosts, struc
 /* The nearest frame from `frame` on upwards that can be suspended, contextlib and what it entered left out; NULL. */
 static struct lpx_frame *owner_frame(struct lpx_hosts *hosts, struct lpx_frame *frame)
 {
-    if (hosts->contextlib_file == NULL) find_contextlib(hosts);
     while (frame) {
         if (!is_contextlib(hosts, frame) && lpx_frame_is_generator(frame)) {
             struct lpx_frame *enterer = contextlib_enterer(hosts, frame);
@@ -285,7 +280,7 @@ struct lp_owner *lpx_owner_of_entry(struct lpx_hosts *hosts, struct lp_thread *t
     struct lp_owner *owner;
     bool loose;
     lpx_settle(hosts, thread, frame ? frame : lpx_frame_now(lpx_tstate()));
-    if (frame == NULL) return NULL;
+    if (frame == NULL || hosts->modules == NULL) return NULL;
     loose = !lpx_frame_in_with(frame);
     if (!loose && !lpx_frame_is_generator(frame)) return NULL;
     target = owner_frame(hosts, frame);
@@ -358,6 +353,14 @@ static void end_vanished(struct lp_thread *thread, struct lpx_frame *frame)
     }
 }
 
+/* What the program has loaded since. */
+static void look(struct lpx_hosts *hosts)
+{
+    hosts->loaded_seen = *hosts->loaded;
+    if (hosts->contextlib_file == NULL) find_contextlib(hosts);
+    if (hosts->recording_count && lpx_greenlets_look(hosts)) hosts->mark = (char *)hosts + 1;
+}
+
 /* A recording that C code opened is met at its first entry from Python. */
 static void meet(struct lpx_hosts *hosts, struct lp_recording *recording)
 {
@@ -369,10 +372,10 @@ static void meet(struct lpx_hosts *hosts, struct lp_recording *recording)
 
 void lpx_settle(struct lpx_hosts *hosts, struct lp_thread *thread, struct lpx_frame *frame)
 {
-    if (PyDict_GET_SIZE(hosts->modules) != hosts->modules_seen) look(hosts);
+    if (hosts->modules && *hosts->loaded != hosts->loaded_seen) look(hosts);
     if (thread->host != hosts->mark) {
         thread->host = hosts->mark;
-        meet(hosts, thread->home);
+        if (hosts->modules) meet(hosts, thread->home);
         lpx_greenlets_listen(hosts);
     }
     if (hosts->inferred) {

@@ -41,6 +41,9 @@ struct lpx_hosts {
     uint32_t owners;           /* records that frames of this interpreter have, in all recordings */
     uint32_t inferred;         /* of these, whose suspensions nobody reports */
     void *mark;                /* a thread state whose `host` is this has been looked at: this, plus 1 with greenlets */
+    PyObject *modules;         /* owned: sys.modules; NULL once this was released */
+    const Py_ssize_t *loaded;  /* its size; when that changes, contextlib or greenlet may be in it */
+    Py_ssize_t loaded_seen;    /* at the last look */
     PyObject *contextlib_file; /* owned: contextlib's co_filename; NULL until it is loaded */
     struct lp_map armed;       /* code object -> struct lpx_armed */
     struct lpx_armed *armed_list, *last; /* all of them; the one found last */
@@ -58,8 +61,6 @@ struct lpx_hosts {
 #endif
     struct lp_map unseen; /* generator frames that ran when the hook came: their first stop is not seen */
     /* greenlets.c */
-    PyObject *modules;           /* owned: sys.modules; when it has grown, greenlet may be in it */
-    Py_ssize_t modules_seen;     /* its size at the last look */
     PyTypeObject *listener_type; /* owned */
     PyObject *greenlet_settrace; /* owned; NULL: greenlet is not loaded */
     struct listener *listeners;  /* alive ones */
@@ -96,7 +97,7 @@ void lpx_settle(struct lpx_hosts *hosts, struct lp_thread *thread, struct lpx_fr
 static inline bool lpx_is_settled(const struct lpx_hosts *hosts, const struct lp_thread *thread)
 {
     return thread->host == hosts->mark && hosts->inferred == 0 && (thread->top->flags & LP_SCOPE_LOOSE) == 0 &&
-           ((PyDictObject *)hosts->modules)->ma_used == hosts->modules_seen;
+           *hosts->loaded == hosts->loaded_seen;
 }
 
 /* Hot.  lpx_owner_of_entry would answer NULL and do nothing. */

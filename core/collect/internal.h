@@ -54,7 +54,7 @@ struct lp_recording {
     lp_ref *name_refs;    /* by name id: its record in this store, 0 not written yet */
     uint32_t name_cap;
     struct lp_map owners; /* owner table: the host's lock */
-    struct lp_owner *owner_list;
+    struct lp_owner *owner_list, *free_owners;
     uint64_t owner_serial;
     uint32_t generation;               /* process generation the store belongs to */
     atomic_ullong lost[LP_DROP_COUNT]; /* dropped where no thread state was at hand, not yet in the store */

@@ -33,13 +33,29 @@ static void unlink_owner(struct lp_owner **list, struct lp_owner *owner)
         *list = owner->next;
 }
 
+/* Owners come and go with every entry of a coroutine, so those that are done are kept for the next ones. */
+static struct lp_owner *take_owner(struct lp_recording *recording)
+{
+    struct lp_owner *owner = recording->free_owners;
+    if (owner == NULL) return lp__recording_block(recording, sizeof *owner);
+    recording->free_owners = owner->next;
+    memset(owner, 0, sizeof *owner);
+    return owner;
+}
+
+static void give_owner(struct lp_recording *recording, struct lp_owner *owner)
+{
+    owner->next = recording->free_owners;
+    recording->free_owners = owner;
+}
+
 struct lp_owner *lp__owner_make(struct lp_recording *recording, struct lp_thread *thread, uintptr_t key, void *kind,
                                 uint64_t now, struct lp_cpu_time cpu)
 {
     struct lp_owner *owner = lp__owner_find(recording, key);
     if (owner && owner->kind == kind) return owner;
     if (owner) lp__owner_detach(owner, thread, now, cpu);
-    owner = lp__calloc(1, sizeof *owner);
+    owner = take_owner(recording);
     if (owner == NULL) return NULL;
     owner->key = key;
     owner->kind = kind;
@@ -48,7 +64,7 @@ struct lp_owner *lp__owner_make(struct lp_recording *recording, struct lp_thread
     owner->measured = true;
     owner->serial = lp__recording_next_owner_serial(recording);
     if (lp__map_put(lp__recording_owners(recording), key, (uint64_t)(uintptr_t)owner)) {
-        lp__free(owner);
+        give_owner(recording, owner);
         return NULL;
     }
     link_owner(lp__recording_owner_list(recording), owner);
@@ -75,7 +91,7 @@ void lp__owner_free(struct lp_owner *owner)
     if (lp__owner_freed) lp__owner_freed(owner);
     lp__owner_forget_key(owner);
     unlink_owner(lp__recording_owner_list(owner->recording), owner);
-    lp__free(owner);
+    give_owner(owner->recording, owner);
 }
 
 void lp__owner_discard_if_empty(struct lp_owner *owner)
