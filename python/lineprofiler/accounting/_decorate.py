@@ -133,7 +133,6 @@ def _async_generator(make: _MakePhase, args: Sequence[Any], function: Callable[.
                     try:
                         sent = yield value
                     except GeneratorExit:
-                        await inner.aclose()
                         raise
                     except BaseException as error:  # handed on, so that the inner generator may catch it
                         thrown = error

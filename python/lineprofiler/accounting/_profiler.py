@@ -282,7 +282,7 @@ class Profiler:
     @overload
     def profile(self, function: "_F", /) -> "_F": ...
     @overload
-    def profile(self, /, *, name: "str | None" = None) -> "Callable[[_F], _F]": ...  # noqa: F811
+    def profile(self, function: None = None, /, *, name: "str | None" = None) -> "Callable[[_F], _F]": ...  # noqa: F811
     def profile(self, function: "Any" = None, /, *, name: "str | None" = None) -> "Any":  # noqa: F811
         """Decorator: each call of the function is a phase, called `name` or else by its ``__qualname__``."""
         if function is None:
