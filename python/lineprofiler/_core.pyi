@@ -36,7 +36,7 @@ class phase:
     async def __aexit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
     ) -> None: ...
-    # As a bare decorator `phase` gives the function, which the type of a class cannot say: it may be called with anything.
+    # As a bare decorator `phase` gives the function, which a class cannot say: so it may be called with anything.
     @overload
     def __call__(self, function: _F, /) -> _F: ...
     @overload
