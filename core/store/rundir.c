@@ -34,7 +34,7 @@ static bool is_name_char(char c)
 void lp__rundir_safe_name(char out[104], const char *attempt)
 {
     size_t i = 0;
-    for (; attempt[i] && i < 100; i++)
+    for (; i < 100 && attempt[i]; i++)
         out[i] = is_name_char(attempt[i]) ? attempt[i] : '_';
     if (!i) out[i++] = '_';
     out[i] = '\0';
