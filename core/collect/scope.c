@@ -205,11 +205,11 @@ void lp__scope_end(struct lp_thread *thread, struct lp_scope *scope, uint64_t no
         lp__scope_pop(thread, scope, now, cpu);
         return;
     }
-    if (scope->state == LP_SCOPE_SUSPENDED) {
+    if (lp__scope_state(scope) == LP_SCOPE_SUSPENDED) {
         end_suspended(thread, scope, now, cpu);
     } else if (scope->thread != thread) {
         mark_foreign(thread, scope, now);
-    } else if (scope->state != LP_SCOPE_RUNNING) {
+    } else if (lp__scope_state(scope) != LP_SCOPE_RUNNING) {
         lp__drop(thread, LP_DROP_END_WITHOUT_BEGIN);
     } else if (scope == thread->top) {
         thread->top = scope->below;
@@ -239,7 +239,7 @@ void lp__scope_reap(struct lp_thread *thread, uint64_t now, struct lp_cpu_time c
     while (mark) {
         struct lp_scope *next = mark->next_mark;
         __atomic_store_n(&mark->marked, 0, __ATOMIC_SEQ_CST); /* before the look at the state */
-        if (mark->state == LP_SCOPE_ENDING && mark->thread == thread) {
+        if (lp__scope_state(mark) == LP_SCOPE_ENDING && mark->thread == thread) {
             struct lp_scope *below = mark->below;
             mark->flags |= LP_SCOPE_UNMEASURED;
             unlink_running(thread, mark, mark->mark_time);
@@ -258,7 +258,7 @@ static void gather(struct lp_owner *owner, struct lp_thread *thread, uint64_t no
     uint32_t left = owner->scopes;
     while (left && *link != &thread->root_scope) {
         struct lp_scope *scope = *link;
-        if (scope->owner != owner || scope->state != LP_SCOPE_RUNNING) {
+        if (scope->owner != owner || lp__scope_state(scope) != LP_SCOPE_RUNNING) {
             above = scope;
             link = &scope->below;
             continue;
@@ -266,7 +266,7 @@ static void gather(struct lp_owner *owner, struct lp_thread *thread, uint64_t no
         if (above) settle(above, scope, now);
         if (scope->below->owner != owner) settle(scope, scope->below, now);
         *link = scope->below;
-        scope->state = LP_SCOPE_SUSPENDED;
+        lp__scope_set_state(scope, LP_SCOPE_SUSPENDED);
         *tail = scope;
         tail = &scope->below;
         left--;
@@ -308,7 +308,7 @@ void lp__owner_resume(struct lp_owner *owner, struct lp_thread *thread, uint64_t
     owner->gap_total = lp__cpu_plus(owner->gap_total, lp__cpu_minus(cpu, owner->suspended_cpu));
     owner->suspended = false;
     for (; scope; scope = scope->below) {
-        scope->state = LP_SCOPE_RUNNING;
+        lp__scope_set_state(scope, LP_SCOPE_RUNNING);
         bottom = scope;
     }
     if (bottom) {
@@ -353,7 +353,7 @@ static void end_all(struct lp_owner *owner, struct lp_thread *thread, uint64_t n
     left = owner->scopes;
     while (left--) {
         struct lp_scope *scope = thread->top, *below;
-        while (scope != &thread->root_scope && (scope->owner != owner || scope->state != LP_SCOPE_RUNNING))
+        while (scope != &thread->root_scope && (scope->owner != owner || lp__scope_state(scope) != LP_SCOPE_RUNNING))
             scope = scope->below;
         if (scope == &thread->root_scope) return;
         below = scope->below;
