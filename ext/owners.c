@@ -236,7 +236,6 @@ static bool arm(struct lpx_hosts *hosts, struct lpx_armed *armed, struct lpx_fra
 
 static void introduce(struct lpx_hosts *hosts, struct lpx_armed *armed, struct lp_owner *owner, bool inferred)
 {
-    if (owner->host) return;
     owner->host = armed;
     owner->inferred = inferred;
     armed->owners++;
@@ -244,16 +243,17 @@ static void introduce(struct lpx_hosts *hosts, struct lpx_armed *armed, struct l
     if (inferred) hosts->inferred++;
 }
 
-/* A frame that begins something runs.  A record that says otherwise is of a frame that died unheard. */
-static void drop_stale(struct lp_recording *recording, struct lp_thread *thread, struct lpx_frame *frame)
+/* The record of a frame that begins something, so it runs; NULL when it has none.  A record that says otherwise is of a
+ * frame that died unheard. */
+static struct lp_owner *running_record(struct lp_thread *thread, struct lpx_frame *frame, PyCodeObject *code)
 {
-    struct lp_owner *owner = lp__owner_find(recording, (uintptr_t)frame);
+    struct lp_owner *owner = lp__owner_find(thread->home, (uintptr_t)frame);
     uint64_t now;
     struct lp_cpu_time cpu;
-    if (owner == NULL) return;
-    if (owner->kind == lpx_frame_code(frame) && !owner->suspended && owner->thread == thread) return;
+    if (owner == NULL || (owner->kind == code && !owner->suspended && owner->thread == thread)) return owner;
     lp__read_clocks(thread, &now, &cpu);
     lp__owner_detach(owner, thread, now, cpu);
+    return NULL;
 }
 
 static struct lp_owner *owner_of(struct lpx_hosts *hosts, struct lp_thread *thread, struct lpx_frame *frame, bool loose)
@@ -265,10 +265,12 @@ static struct lp_owner *owner_of(struct lpx_hosts *hosts, struct lp_thread *thre
     if (armed == NULL) return NULL;
     exact = arm(hosts, armed, frame, loose);
     armed->waste = 0;
-    drop_stale(thread->home, thread, frame);
-    owner = lp__owner_make(thread->home, thread, (uintptr_t)frame, code, 0, (struct lp_cpu_time){0, 0});
-    if (owner == NULL) return NULL;
-    introduce(hosts, armed, owner, !exact);
+    owner = running_record(thread, frame, code);
+    if (owner == NULL) { /* nothing is stale any more: no clock is needed */
+        owner = lp__owner_make(thread->home, thread, (uintptr_t)frame, code, 0, (struct lp_cpu_time){0, 0});
+        if (owner == NULL) return NULL;
+        introduce(hosts, armed, owner, !exact);
+    }
     owner->by_throw = 0;
     return owner;
 }
@@ -279,7 +281,7 @@ struct lp_owner *lpx_owner_of_entry(struct lpx_hosts *hosts, struct lp_thread *t
     struct lpx_frame *target;
     struct lp_owner *owner;
     bool loose;
-    lpx_settle(hosts, thread, frame ? frame : lpx_frame_now(lpx_tstate()));
+    if (!lpx_is_settled(hosts, thread)) lpx_settle(hosts, thread, frame ? frame : lpx_frame_now(lpx_tstate()));
     if (frame == NULL || hosts->modules == NULL) return NULL;
     loose = !lpx_frame_in_with(frame);
     if (!loose && !lpx_frame_is_generator(frame)) return NULL;
