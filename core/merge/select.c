@@ -23,7 +23,7 @@ static int parse_ranks(struct lp_selection *selection, const char *text, struct 
     do {
         if (selection->rank_count == LP_SELECT_RANGES)
             return lp__fail(err, LP_ERR_USAGE, 0, "more than %d ranges of ranks", LP_SELECT_RANGES);
-        struct lp_rank_range range;
+        struct lp_rank_range range = {0, 0};
         bool good = parse_number(&at, &range.first);
         range.last = range.first;
         if (good && *at == '-') {

@@ -3,6 +3,7 @@
 #include "os/dir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static int set_up(void **state)
 static int remove_entry(const char *name, void *arg)
 {
     (void)arg;
-    return unlinkat(fd, name, 0) && unlinkat(fd, name, 0x200) ? 1 : 0; /* AT_REMOVEDIR */
+    return unlinkat(fd, name, 0) && unlinkat(fd, name, AT_REMOVEDIR) ? 1 : 0;
 }
 
 static int tear_down(void **state)
