@@ -159,6 +159,24 @@ static int fill_argv(PyObject *arguments, PyObject *holders, const char **argv)
     return 0;
 }
 
+static void add_tuple(PyObject *tuple, lp_cli_add_line *add, void *sink)
+{
+    struct lp_cli_line line;
+    if (PyArg_ParseTuple(tuple, "sssi", &line.name, &line.value, &line.meaning, &line.passed)) add(sink, &line);
+}
+
+/* What Python knows best about its own installation. */
+static void package_lines(lp_cli_add_line *add, void *sink)
+{
+    PyObject *module = PyImport_ImportModule("lineprofiler._doctor");
+    PyObject *lines = module ? PyObject_CallMethod(module, "lines", NULL) : NULL;
+    for (Py_ssize_t i = 0; lines && PyList_Check(lines) && i < PyList_GET_SIZE(lines); i++)
+        add_tuple(PyList_GET_ITEM(lines, i), add, sink);
+    Py_XDECREF(lines);
+    Py_XDECREF(module);
+    PyErr_Clear();
+}
+
 /* Called back from the core, without the lock. */
 static void doctor_lines(void *arg, lp_cli_add_line *add, void *sink)
 {
@@ -172,6 +190,7 @@ static void doctor_lines(void *arg, lp_cli_add_line *add, void *sink)
     version[strcspn(version, "(")] = '\0';
     add(sink, &interpreter);
     add(sink, &scopes);
+    package_lines(add, sink);
     PyGILState_Release(gil);
 }
 
