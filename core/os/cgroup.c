@@ -117,7 +117,7 @@ static bool find_mount(const char *mountinfo, const char *controller, const char
                        const char **point, size_t *point_len)
 {
     for (const char *line = mountinfo; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        size_t end = strcspn(line, "\n"), type_len, options_len;
+        size_t end = strcspn(line, "\n"), type_len = 0, options_len = 0; /* gcc at -O3 does not see it set */
         const char *dash = strstr(line, " - ");
         if (!dash || dash > line + end) continue;
         const char *type = field(dash + 3, 0, &type_len), *options = field(dash + 3, 2, &options_len);
