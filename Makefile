@@ -121,9 +121,9 @@ accept: .venv/.tools ## write what the golden tests print now into tests/golden,
 
 ##@ Measure and ship
 .PHONY: bench wheel install clean
-bench: .venv/.need-build ## every published number, as ratios to a baseline of the same run
-	@tools/py-env $(DEV_PY)
-	@.venv/py$(DEV_PY)/bin/python bench/run.py $(BENCH_ARGS)
+bench: .venv/.tools ## every published number, as ratios to a baseline of the same run; PY=3.12, BENCH_ARGS=--quick
+	@bench/prepare $(DEV_PY)
+	@.venv/bench-py$(DEV_PY)/bin/python bench/run.py $(BENCH_ARGS)
 
 wheel: .venv/.need-build ## a manylinux_2_28 wheel in dist/, tried out in an empty environment
 	@tools/wheel $(DEV_PY)
