@@ -26,7 +26,7 @@
 struct fixture {
     struct temp_dir dir;
     struct image image;
-    lp_ref work;
+    lp_ref work, thread;
     pid_t child; /* 0: none */
     int let_go;  /* closing it ends the child */
 };
@@ -41,7 +41,7 @@ static int set_up(void **state)
     image_fact(&f->image, "attempt", "a1");
     image_fact(&f->image, "role", "main");
     f->work = image_node(&f->image, image_root(&f->image, 0), "work", 1, 1000);
-    (void)image_thread(&f->image, 0);
+    f->thread = image_thread(&f->image, 0);
     return 0;
 }
 
@@ -124,12 +124,9 @@ static void be_here(struct fixture *f, pid_t pid, enum lp_store_place place)
     header->heartbeat_ticks = header->heartbeat_mono_ns = mono - 2000000000;
     header->heartbeat_real_ns = real - 2000000000;
     header->closed_ticks = 0;
-    for (lp_ref at = 64; at < f->image.len / 8; at++) { /* the thread's times are of the other clock */
-        struct lp_thread_record *thread = image_at(&f->image, at);
-        if (thread->attached_ticks != IMAGE_CREATED_TICKS || thread->tenants != 1) continue;
-        thread->attached_ticks = header->created_ticks;
-        thread->last_ticks = header->created_ticks + 1000;
-    }
+    struct lp_thread_record *thread = image_at(&f->image, f->thread);
+    thread->attached_ticks = header->created_ticks;
+    thread->last_ticks = header->created_ticks + 1000;
     image_segment_header(&f->image, f->image.current[LP_SEGMENT_CLOCK])->used = 0;
     put(f);
 }
