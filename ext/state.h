@@ -34,8 +34,8 @@ struct lpx_state {
     struct lpx_hosts hosts;
     struct lpx_phase *free_phases;
     int free_phase_count;
-    uint64_t entry_cost_ps;/* what Python's side adds to an entry; 0 not measured yet */
-    bool decorators_off;  /* the environment said "off" when we were imported */
+    uint64_t entry_cost_ps; /* what Python's side adds to an entry; 0 not measured yet */
+    bool decorators_off;    /* the environment said "off" when we were imported */
     Py_ssize_t decorated_while_off;
     Py_ssize_t idle_uses; /* phases and counters used while no recording was there for them */
 };

@@ -12,20 +12,20 @@
 #include <stdint.h>
 
 /* X(ENUMERATOR, number, "slug", "message", "Python class", exit status) */
-#define LP_ERR_TABLE(X)                                                                                    \
-    X(USAGE, -1, "usage", "wrong use", "ProfileUsageError", 2)                                             \
-    X(NO_MEMORY, -2, "no-memory", "out of memory", "ProfileError", 2)                                      \
-    X(IO, -3, "io", "the system refused a file operation", "ProfileStorageError", 2)                       \
-    X(NO_SPACE, -4, "no-space", "no space left", "ProfileStorageError", 2)                                 \
-    X(FORMAT, -5, "format", "not a file of this format", "ProfileFormatError", 2)                          \
-    X(TRUNCATED, -6, "truncated", "the file ends early", "ProfileFormatError", 2)                          \
-    X(VERSION, -7, "version", "written by a newer version", "ProfileVersionError", 2)                      \
-    X(NOT_FOUND, -8, "not-found", "no such file or directory", "ProfileStorageError", 2)                   \
-    X(NO_RUN, -9, "no-run", "the directory holds no run", "ProfileStorageError", 2)                        \
-    X(FOREIGN_RUN, -10, "foreign-run", "the run was written by another tool", "ProfileFormatError", 2)     \
-    X(DENIED, -11, "denied", "not trusted or not permitted", "ProfileStorageError", 2)                     \
-    X(LIMIT, -12, "limit", "a ceiling was reached", "ProfileError", 2)                                     \
-    X(UNSUPPORTED, -13, "unsupported", "not part of this version yet", "NotImplementedError", 2)           \
+#define LP_ERR_TABLE(X)                                                                                                \
+    X(USAGE, -1, "usage", "wrong use", "ProfileUsageError", 2)                                                         \
+    X(NO_MEMORY, -2, "no-memory", "out of memory", "ProfileError", 2)                                                  \
+    X(IO, -3, "io", "the system refused a file operation", "ProfileStorageError", 2)                                   \
+    X(NO_SPACE, -4, "no-space", "no space left", "ProfileStorageError", 2)                                             \
+    X(FORMAT, -5, "format", "not a file of this format", "ProfileFormatError", 2)                                      \
+    X(TRUNCATED, -6, "truncated", "the file ends early", "ProfileFormatError", 2)                                      \
+    X(VERSION, -7, "version", "written by a newer version", "ProfileVersionError", 2)                                  \
+    X(NOT_FOUND, -8, "not-found", "no such file or directory", "ProfileStorageError", 2)                               \
+    X(NO_RUN, -9, "no-run", "the directory holds no run", "ProfileStorageError", 2)                                    \
+    X(FOREIGN_RUN, -10, "foreign-run", "the run was written by another tool", "ProfileFormatError", 2)                 \
+    X(DENIED, -11, "denied", "not trusted or not permitted", "ProfileStorageError", 2)                                 \
+    X(LIMIT, -12, "limit", "a ceiling was reached", "ProfileError", 2)                                                 \
+    X(UNSUPPORTED, -13, "unsupported", "not part of this version yet", "NotImplementedError", 2)                       \
     X(INTERRUPTED, -14, "interrupted", "interrupted", "KeyboardInterrupt", 130)
 
 enum lp_err {
@@ -48,7 +48,7 @@ struct lp_error {
 int lp__fail(struct lp_error *err, enum lp_err code, int sys_errno, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-const char *lp__err_slug(enum lp_err code);    /* "ok" for 0, "unknown" for a number not in the table */
+const char *lp__err_slug(enum lp_err code); /* "ok" for 0, "unknown" for a number not in the table */
 const char *lp__err_message(enum lp_err code);
 const char *lp__err_python_class(enum lp_err code);
 int lp__err_exit_status(enum lp_err code);

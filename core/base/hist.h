@@ -15,8 +15,8 @@
 
 #include "base/arena.h"
 
-#define LP_HIST_SUB_BITS 4
-#define LP_HIST_SUB_COUNT 16
+#define LP_HIST_SUB_BITS   4
+#define LP_HIST_SUB_COUNT  16
 #define LP_HIST_SLOT_COUNT 61
 
 static inline unsigned lp__hist_slot(uint64_t value)

@@ -11,11 +11,11 @@
 
 #define LP_WARN_UNUSED __attribute__((warn_unused_result))
 
-LP_WARN_UNUSED void *lp__alloc(size_t bytes);                    /* uninitialised; NULL when out of memory */
-LP_WARN_UNUSED void *lp__calloc(size_t count, size_t bytes);     /* zeroed; NULL on overflow too */
-LP_WARN_UNUSED void *lp__realloc(void *old, size_t bytes);       /* `old` stays valid on failure */
+LP_WARN_UNUSED void *lp__alloc(size_t bytes);                     /* uninitialised; NULL when out of memory */
+LP_WARN_UNUSED void *lp__calloc(size_t count, size_t bytes);      /* zeroed; NULL on overflow too */
+LP_WARN_UNUSED void *lp__realloc(void *old, size_t bytes);        /* `old` stays valid on failure */
 LP_WARN_UNUSED char *lp__strndup(const char *text, size_t bytes); /* up to a NUL or `bytes`; NUL-terminated copy */
-void lp__free(void *memory);                                     /* NULL is fine */
+void lp__free(void *memory);                                      /* NULL is fine */
 
 /* Tests only: the allocation after `successes` more ones fails, and all that follow; negative: never fail. */
 void lp__mem_fail_after(long successes);

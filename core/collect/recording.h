@@ -34,7 +34,7 @@ struct lp_recording_options {
     bool strict_names;
     uint32_t max_paths;        /* 0: 16,384 */
     uint32_t copy_interval_ms; /* 0: 1000, or 10,000 on a network file system */
-    uint64_t host_entry_ps;      /* what the host's own code adds to an entry, measured by it; 0 for C */
+    uint64_t host_entry_ps;    /* what the host's own code adds to an entry, measured by it; 0 for C */
     const char *const *facts;  /* further key, value, key, value, …, NULL; strings */
 };
 

@@ -21,12 +21,12 @@ enum lp_cpu_clock { LP_CPU_NONE = 0, LP_CPU_SYSCALL = 1, LP_CPU_AGE = 2, LP_CPU_
 
 struct lp_clock {
     enum lp_wall_clock wall;
-    enum lp_cpu_clock cpu;     /* the best one that passed its proof in this process */
-    uint64_t age_limit_ticks;  /* LP_CPU_AGE: a real read when the last is older; about 20 us */
-    void *rseq_mark;           /* what an armed rseq_cs holds: this process's inert descriptor; NULL without rseq */
-    double ticks_per_ns;       /* rough (50 ppm), from lp__clock_init; 1.0 for LP_WALL_MONOTONIC.  Not for reports */
-    char cpu_refused[96];      /* why a better CPU clock was not taken; "" if the best was */
-    char wall_refused[96];     /* why TSC was not taken; "" if it was */
+    enum lp_cpu_clock cpu;    /* the best one that passed its proof in this process */
+    uint64_t age_limit_ticks; /* LP_CPU_AGE: a real read when the last is older; about 20 us */
+    void *rseq_mark;          /* what an armed rseq_cs holds: this process's inert descriptor; NULL without rseq */
+    double ticks_per_ns;      /* rough (50 ppm), from lp__clock_init; 1.0 for LP_WALL_MONOTONIC.  Not for reports */
+    char cpu_refused[96];     /* why a better CPU clock was not taken; "" if the best was */
+    char wall_refused[96];    /* why TSC was not taken; "" if it was */
 };
 
 /* The process's clocks.  Filled by lp__clock_init; read-only afterwards. */
@@ -44,8 +44,8 @@ static inline uint64_t lp__mono_ns(void)
     clock_gettime(CLOCK_MONOTONIC, &ts);
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
-uint64_t lp__real_ns(void);       /* CLOCK_REALTIME, since the epoch */
-int64_t lp__thread_cpu_ns(void);  /* CLOCK_THREAD_CPUTIME_ID: the expensive, true one */
+uint64_t lp__real_ns(void);      /* CLOCK_REALTIME, since the epoch */
+int64_t lp__thread_cpu_ns(void); /* CLOCK_THREAD_CPUTIME_ID: the expensive, true one */
 
 /* Hot: ticks now.  10-24 ns (TSC) or one vDSO call. */
 static inline uint64_t lp__ticks(void)

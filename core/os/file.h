@@ -19,7 +19,8 @@ LP_WARN_UNUSED int lp__slurp(const char *path, struct lp_buf *out, struct lp_err
  * Returns the descriptor or a negative lp_err; `size` and `owner` may be NULL. */
 LP_WARN_UNUSED int lp__open_regular_at(int dir_fd, const char *name, uint64_t *size, uid_t *owner,
                                        struct lp_error *err);
-/* Reads exactly up to `len` bytes at `offset` (short at end of file), retrying EINTR.  Bytes read or negative lp_err. */
+/* Reads exactly up to `len` bytes at `offset` (short at end of file), retrying EINTR.  Bytes read or negative lp_err.
+ */
 LP_WARN_UNUSED int64_t lp__pread_full(int fd, void *into, size_t len, uint64_t offset);
 
 /* Writes all bytes, retrying short writes and EINTR. */

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 struct lp_launch {
-    char launcher[24];    /* "own", "torchrun", "env" (RANK and WORLD_SIZE alone), "openmpi", "pmi", "slurm", "flux", "lsf", "pbs", "ray", "kubernetes", "" none */
+    char launcher[24];    /* "own", "torchrun", "env" (RANK and WORLD_SIZE alone), "openmpi", "pmi", "slurm", "flux",
+                             "lsf", "pbs", "ray", "kubernetes", "" none */
     char attempt[128];    /* deterministic attempt id from the launcher's job, step and restart; "" none */
     bool attempt_is_weak; /* a later launch may have the same id (a fixed port, a reused name): join an attempt of this
                              id only while it runs and holds no such rank yet */
