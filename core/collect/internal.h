@@ -30,6 +30,7 @@ struct lp_kept_fact {
 struct lp_inherited {
     struct lp_inherited *next;
     struct lp_arena arena;
+    struct lp_thread_slab *slabs;
 };
 
 struct lp_recording {
@@ -101,7 +102,9 @@ uint32_t lp__stack_end_all(struct lp_thread *thread, uint64_t now, struct lp_cpu
 
 /* A zeroed thread state in memory that a fork wipes; NULL without memory.  The recording's lock is held. */
 struct lp_thread *lp__thread_slab_take(struct lp_recording *recording);
-void lp__thread_slabs_free(struct lp_recording *recording);
+void lp__thread_slabs_free(struct lp_thread_slab *slabs);
+/* Lets go of the calling thread's states in recordings that were closed: the last one to do so frees the recording. */
+void lp__thread_leave_closed(void);
 
 /* -- process-wide (process.c) ------------------------------------------------------------------------------------ */
 

@@ -61,6 +61,9 @@ static inline void lp__end(struct lp_thread *thread, struct lp_scope *scope)
         lp__scope_end(thread, scope, now, cpu);
 }
 
+/* Does the handle name an entry of this process that has not ended?  It may be as old as the process. */
+bool lp__scope_is_open(const struct lp_scope *scope, uint64_t serial);
+
 /* The same for a handle that may be stale: ended before (counted), inherited over a fork (ignored and counted), of
  * another thread.  Returns false when it was not open. */
 bool lp__end_handle(struct lp_recording *recording, struct lp_scope *scope, uint64_t serial);

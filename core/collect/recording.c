@@ -214,15 +214,17 @@ uint32_t lp__recording_note_shape(struct lp_recording *recording, lp_name_id nam
 
 /* -- fork, beat, end --------------------------------------------------------------------------------------------- */
 
-/* Nodes of the parent's stay allocated: the host's objects still point at scopes, and those at nodes. */
+/* Nodes and thread states of the parent's stay allocated: the host's objects still point at scopes, those at both. */
 static void keep_inherited(struct lp_recording *recording)
 {
     struct lp_inherited *inherited = lp__alloc(sizeof *inherited);
     if (inherited) {
         inherited->arena = recording->arena;
+        inherited->slabs = recording->slabs;
         inherited->next = recording->inherited;
         recording->inherited = inherited;
     } /* else they are never freed */
+    recording->slabs = NULL;
     lp__arena_init(&recording->arena, ARENA_CEILING);
 }
 
@@ -236,7 +238,6 @@ void lp__recording_after_fork(struct lp_recording *recording)
     lp__store_abandon(&recording->store);
     recording->store_made = false;
     recording->threads = recording->free_threads = NULL;
-    recording->slabs = NULL; /* the slabs themselves stay: another thread-local list may still point there */
     lp__map_release(&recording->paths);
     while (recording->owner_list)
         lp__owner_free(recording->owner_list);
@@ -325,11 +326,15 @@ static void close_once(struct lp_recording *recording)
     pthread_mutex_unlock(&recording->copy_lock);
 }
 
+/* A reference of our own, since being installed may be the caller's only one. */
 void lp__recording_close(struct lp_recording *recording)
 {
     int saved = errno;
     lp__process_check_fork();
+    lp__recording_retain(recording);
     if (!atomic_exchange(&recording->closed, true)) close_once(recording);
+    lp__thread_leave_closed();
+    lp__recording_release(recording);
     errno = saved;
 }
 
@@ -349,14 +354,13 @@ void lp__recording_retain(struct lp_recording *recording)
 static void free_recording(struct lp_recording *recording)
 {
     size_t i;
-    for (struct lp_thread *thread = recording->threads; thread; thread = thread->next)
-        lp__free(thread->children.slots);
     lp__store_release(&recording->store);
-    lp__thread_slabs_free(recording);
+    lp__thread_slabs_free(recording->slabs);
     lp__arena_release(&recording->arena);
     while (recording->inherited) {
         struct lp_inherited *next = recording->inherited->next;
         lp__arena_release(&recording->inherited->arena);
+        lp__thread_slabs_free(recording->inherited->slabs);
         lp__free(recording->inherited);
         recording->inherited = next;
     }
@@ -384,9 +388,13 @@ static void free_recording(struct lp_recording *recording)
 
 void lp__recording_release(struct lp_recording *recording)
 {
+    int saved;
     if (atomic_fetch_sub(&recording->references, 1) != 1) return;
-    lp__recording_close(recording);
+    saved = errno;
+    lp__process_check_fork();
+    if (!atomic_exchange(&recording->closed, true)) close_once(recording);
     free_recording(recording);
+    errno = saved;
 }
 
 void lp__install(struct lp_recording *recording)

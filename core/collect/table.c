@@ -106,11 +106,11 @@ static lp_token phase_begin(lp_name name)
     return token;
 }
 
-/* A token of another process's life (fork) names a thread state that is gone: only its generation may be asked. */
+/* A token of another process's life (fork), or one that is stale, names a thread state that may be gone. */
 static void phase_end_slow(struct lp_scope *scope, uint64_t serial)
 {
     struct lp_recording *recording = atomic_load(&lp__installed);
-    if (scope->generation == lp__process_generation()) recording = scope->thread->home;
+    if (lp__scope_is_open(scope, serial)) recording = scope->thread->home;
     if (recording) (void)lp__end_handle(recording, scope, serial);
 }
 

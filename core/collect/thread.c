@@ -62,13 +62,13 @@ struct lp_thread *lp__thread_slab_take(struct lp_recording *recording)
     return thread;
 }
 
-void lp__thread_slabs_free(struct lp_recording *recording)
+void lp__thread_slabs_free(struct lp_thread_slab *slabs)
 {
-    while (recording->slabs) {
-        struct lp_thread_slab *slab = recording->slabs;
-        recording->slabs = slab->next;
-        munmap(slab->memory, SLAB_BYTES);
-        lp__free(slab);
+    struct lp_thread_slab *next;
+    for (; slabs; slabs = next) {
+        next = slabs->next;
+        munmap(slabs->memory, SLAB_BYTES);
+        lp__free(slabs);
     }
 }
 
@@ -171,6 +171,22 @@ static void thread_exits(void *arg)
     }
 }
 
+void lp__thread_leave_closed(void)
+{
+    struct lp_thread **link = &states;
+    if (states_generation != lp__process_generation()) states = NULL;
+    while (*link) {
+        struct lp_thread *thread = *link;
+        if (!atomic_load(&thread->home->closed)) {
+            link = &thread->next_of_thread;
+            continue;
+        }
+        *link = thread->next_of_thread;
+        if (lp__tls_thread == thread) lp__tls_thread = NULL;
+        lp__recording_release(thread->home);
+    }
+}
+
 static void make_exit_key(void)
 {
     (void)pthread_key_create(&exit_key, thread_exits);
@@ -205,6 +221,7 @@ static struct lp_thread *take_state(struct lp_recording *recording)
 static struct lp_thread *attach(struct lp_recording *recording)
 {
     struct lp_thread *thread;
+    lp__thread_leave_closed();
     if (!lp__process_retain(recording)) return NULL;
     thread = take_state(recording);
     if (thread && thread->top == NULL && !init_state(recording, thread)) {
@@ -269,13 +286,19 @@ static bool end_of_nothing(struct lp_recording *recording, enum lp_drop reason)
     return false;
 }
 
+bool lp__scope_is_open(const struct lp_scope *scope, uint64_t serial)
+{
+    return scope->generation == lp__process_generation() && scope->serial == serial &&
+           lp__scope_state(scope) != LP_SCOPE_IDLE;
+}
+
 bool lp__end_handle(struct lp_recording *recording, struct lp_scope *scope, uint64_t serial)
 {
     struct lp_thread *thread;
-    lp__process_check_fork();
-    if (scope->generation != lp__process_generation()) return end_of_nothing(recording, LP_DROP_END_INHERITED);
-    if (scope->serial != serial || __atomic_load_n(&scope->state, __ATOMIC_RELAXED) == LP_SCOPE_IDLE)
-        return end_of_nothing(recording, LP_DROP_END_WITHOUT_BEGIN);
+    if (!lp__scope_is_open(scope, serial)) {
+        bool inherited = scope->generation != lp__process_generation();
+        return end_of_nothing(recording, inherited ? LP_DROP_END_INHERITED : LP_DROP_END_WITHOUT_BEGIN);
+    }
     thread = lp__thread_of(recording);
     if (thread == NULL) return false;
     lp__end(thread, scope);

@@ -25,18 +25,18 @@ static uint32_t child_slot(const struct lp_child_table *table, const struct lp_t
     return at;
 }
 
-static bool grow_children(struct lp_child_table *table)
+/* The table left behind stays in the recording's memory: all of them together are no larger than the last one. */
+static bool grow_children(struct lp_recording *recording, struct lp_child_table *table)
 {
     struct lp_child_table bigger = {.capacity = table->capacity ? table->capacity * 2 : 64};
     uint32_t i;
-    bigger.slots = lp__calloc(bigger.capacity, sizeof *bigger.slots);
+    bigger.slots = lp__recording_block(recording, bigger.capacity * sizeof *bigger.slots);
     if (bigger.slots == NULL) return false;
     for (i = 0; i < table->capacity; i++) {
         struct lp_tree_node *node = table->slots[i];
         if (node) bigger.slots[child_slot(&bigger, node->parent, node->name)] = node;
     }
     bigger.count = table->count;
-    lp__free(table->slots);
     *table = bigger;
     return true;
 }
@@ -49,9 +49,9 @@ static struct lp_tree_node *find_child(const struct lp_child_table *table, const
 
 /* Room for one more; false without memory.  A table that cannot grow is filled but for the one free slot that ends a
  * search. */
-static bool room_for_child(struct lp_child_table *table)
+static bool room_for_child(struct lp_recording *recording, struct lp_child_table *table)
 {
-    if (table->count + 1 <= table->capacity / 4 * 3 || grow_children(table)) return true;
+    if (table->count + 1 <= table->capacity / 4 * 3 || grow_children(recording, table)) return true;
     return table->count + 1 < table->capacity;
 }
 
@@ -139,7 +139,7 @@ static struct lp_tree_node *make_child(struct lp_thread *thread, struct lp_tree_
                                        uint32_t flags)
 {
     struct lp_tree_node *node = NULL;
-    if (parent != thread->no_memory && room_for_child(&thread->children))
+    if (parent != thread->no_memory && room_for_child(thread->home, &thread->children))
         node = lp__recording_block(thread->home, sizeof *node);
     if (node == NULL) return stand_in(thread, parent);
     place(node, parent, name, flags);
