@@ -79,6 +79,10 @@ void lpx_end_left_open(struct lpx_entry *entry)
 {
     struct lp_thread *thread;
     if (entry->scope == NULL) return;
+    if (!lp__scope_is_open(entry->scope, entry->serial)) { /* its frame ended it: nobody asks for a second end */
+        entry->scope = NULL;
+        return;
+    }
     thread = lp__thread_find(entry->recording);
     if (lp__end_handle(entry->recording, entry->scope, entry->serial) && thread) lp__drop(thread, LP_DROP_LEFT_OPEN);
     entry->scope = NULL;
