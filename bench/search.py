@@ -6,13 +6,14 @@ search.py ours|others RUN_DIR ROUNDS ITERATIONS
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import sys
 
 import game
 from measure import Variant, row, run_rounds, samples
+
+GROWN = 1000  # iterations before the first round: the tree is as deep as it will be for long
 
 
 def main() -> None:
@@ -23,11 +24,13 @@ def main() -> None:
     prefix = "MCTS" if which == "ours" else "with-line-profiler: MCTS"
     phase, count = accounting.phase, accounting.count
     variants = [
-        Variant("bare", game.bare),
-        Variant("MCTS, bare again", game.bare),
-        Variant(f"{prefix}, four phases", functools.partial(game.with_phases, phase=phase)),
-        Variant(f"{prefix}, nested with counters", functools.partial(game.nested, phase=phase, count=count)),
+        Variant("bare", game.Search(game.bare)),
+        Variant("MCTS, bare again", game.Search(game.bare)),
+        Variant(f"{prefix}, four phases", game.Search(game.with_phases, phase=phase)),
+        Variant(f"{prefix}, nested with counters", game.Search(game.nested, phase=phase, count=count)),
     ]
+    for variant in variants:
+        variant.loop(GROWN)
     run_rounds(variants, rounds, iterations)
     costs = samples(variants)
     rows = [row(v.name, costs[v.name], costs["bare"]) for v in variants[1 if which == "ours" else 2 :]]

@@ -126,8 +126,9 @@ def generator_variants(prefix: str, phase: Callable[[str], Any]) -> list[Variant
         Variant("generator item again", consume),
         Variant(f"{prefix}generator items while a phase is held", consume, "", holder.start, holder.stop),
         Variant(f"{prefix}generator items of the holder itself", consume_holding),
-        Variant("next and close", start_and_close),
-        Variant(f"{prefix}next and close while a phase is held", start_and_close, "", holder.start, holder.stop),
+        Variant("next and close", start_and_close, operations=200),
+        Variant("next and close again", start_and_close, operations=200),
+        Variant(f"{prefix}next and close while a phase is held", start_and_close, "", holder.start, holder.stop, 200),
     ]
 
 
@@ -140,7 +141,7 @@ def main() -> None:
     generators = generator_variants(prefix, accounting.phase)
     steps = step_variants(prefix, accounting.phase)
     run_rounds(generators, rounds, operations)
-    run_rounds(steps, max(rounds // 4, 10), operations)
+    run_rounds(steps, max(rounds // 2, 10), 20 * TASKS)
     costs = samples(generators + steps)
     bases = {"generator": "generator item", "next": "next and close", "asyncio": "asyncio step"}
     rows = []
