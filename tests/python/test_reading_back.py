@@ -225,6 +225,13 @@ def test_text_json_and_tree_agree(recorded: Path) -> None:
             assert row["counters"] == stats.counters
 
 
+def test_report_is_a_function(recorded: Path) -> None:
+    assert accounting.report(recorded) == render(recorded)
+    assert json.loads(accounting.report(recorded, "json")) == report_as_dict(recorded)
+    with pytest.raises(ValueError, match="format"):
+        accounting.report(recorded, "yaml")
+
+
 def test_width_is_kept(recorded: Path) -> None:
     assert max(map(len, render(recorded, width=100).splitlines())) <= 100
 

@@ -308,6 +308,28 @@ def test_defaults_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp
         assert (profiler.run_dir, profiler.role, profiler.run_id) == (os.path.abspath("x"), "learner", "mine")
 
 
+@pytest.mark.parametrize("text", ["a/b", "..", "two words", "x" * 200, "\udcff", "🦊\n"])
+def test_odd_values_in_the_environment_never_stop_a_program(text: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("LINEPROFILER_PROFILE", "1")
+    monkeypatch.setenv("LINEPROFILER_RUN_DIR", str(tmp_path / "r" / text))
+    monkeypatch.setenv("LINEPROFILER_RUN_ID", text)
+    monkeypatch.setenv("LINEPROFILER_ROLE", text)
+    with Profiler(source={"commit": text}) as profiler:
+        with profiler.phase("x"):
+            pass
+    run = merge_run(profiler.run_dir)
+    assert run.tree[("x",)].calls == 1
+    assert run.roles == [text]
+
+
+@pytest.mark.parametrize("run_id", ["a/b", "two words", "20260101T000000-abcdef"])
+def test_attempt_may_have_any_name(run_id: str) -> None:
+    with Profiler("run", run_id=run_id) as profiler, profiler.phase("x"):
+        pass
+    assert profiler.run_id == run_id
+    assert merge_run("run").run_id == run_id
+
+
 def test_defaults_without_environment() -> None:
     with Profiler(enabled=True) as profiler:
         assert profiler.run_dir == os.path.abspath("profile")

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from lineprofiler.accounting._run import WorkerSnapshot as WorkerSnapshot
     from lineprofiler.accounting._run import merge_run as merge_run
     from lineprofiler.accounting._run import render as render
+    from lineprofiler.accounting._run import report as report
     from lineprofiler.accounting._run import report_as_dict as report_as_dict
     from lineprofiler.accounting._run import write_report as write_report
     from lineprofiler.accounting._stats import CounterStats as CounterStats
@@ -72,6 +73,7 @@ _HOMES = {
     "overlap_ns": "lineprofiler._later",
     "render": "lineprofiler.accounting._run",
     "render_comparison": "lineprofiler._later",
+    "report": "lineprofiler.accounting._run",
     "report_as_dict": "lineprofiler.accounting._run",
     "write_report": "lineprofiler.accounting._run",
     "write_trace": "lineprofiler._later",
@@ -109,6 +111,7 @@ __all__ = [
     "phase",
     "render",
     "render_comparison",
+    "report",
     "report_as_dict",
     "signal_ready",
     "start",

@@ -260,8 +260,8 @@ class Profiler:
             return self._recording.begin(name)
         from lineprofiler.accounting._idle import IdleToken
 
-        self._used = True
         token: Any = IdleToken(name)
+        self._used = True
         return token  # type: ignore[no-any-return]
 
     def end(self, token: "_core.Token", /) -> None:

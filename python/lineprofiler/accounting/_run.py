@@ -385,6 +385,13 @@ def merge_run(
     return MergedRun(directory, json.loads(text), "", selection)
 
 
+def _check_format(format: str) -> None:
+    if format not in _FORMATS:
+        raise ValueError(f"format={format!r} must be one of {', '.join(map(repr, _FORMATS))}")
+    if format == "html":
+        raise _later.missing("format='html'", _later.PAGES)
+
+
 def _source(run: MergedRun | str | os.PathLike[str]) -> tuple[str, str]:
     if isinstance(run, MergedRun):
         return run.run_dir, run.selection["attempt"]
@@ -406,8 +413,20 @@ def render(run: MergedRun | str | os.PathLike[str], *, width: int = 0) -> str:
     ProfileError
         When there is no run.
     """
+    return report(run, "text", width=width)
+
+
+def report(run: MergedRun | str | os.PathLike[str], format: str = "text", *, width: int = 0) -> str:
+    """The report as ``"text"`` or ``"json"``; see ``render`` for the rest, and ``write_report`` for a file.
+
+    Raises
+    ------
+    ValueError
+        For another format.
+    """
+    _check_format(format)
     directory, attempt = _source(run)
-    return _core.report(directory, "text", attempt=attempt, width=width).decode("utf-8")
+    return _core.report(directory, format, attempt=attempt, width=width).decode("utf-8")
 
 
 def report_as_dict(run: MergedRun | str | os.PathLike[str]) -> dict[str, Any]:
@@ -444,10 +463,7 @@ def write_report(
     ProfileError
         When there is no run, or the file cannot be written.
     """
-    if format not in _FORMATS:
-        raise ValueError(f"format={format!r} must be one of {', '.join(map(repr, _FORMATS))}")
-    if format == "html":
-        raise _later.missing("format='html'", _later.PAGES)
+    _check_format(format)
     content = _core.report(os.fsdecode(os.fspath(run_dir)), format, attempt=attempt)
     target = os.fsdecode(os.fspath(path))
     try:

@@ -102,8 +102,8 @@ def resolve_run_id(run_id: "str | None") -> "str | None":
         return None
     if not isinstance(run_id, str):
         raise TypeError(f"run_id must be a str, not {type(run_id).__name__}")
-    if not run_id or len(run_id) > 128 or not all(c.isascii() and (c.isalnum() or c in "._-+") for c in run_id):
-        raise ValueError(f"run_id={run_id!r} must be 1 to 128 letters, digits, dots, dashes, pluses or underscores")
+    if not run_id.strip() or "\0" in run_id or len(run_id) > 200:
+        raise ValueError(f"run_id={run_id!r} must have 1 to 200 characters, and not only blanks")
     return run_id
 
 
