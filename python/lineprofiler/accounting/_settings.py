@@ -143,7 +143,12 @@ def source_facts(source: object) -> dict[str, str]:
         return {}
     if not isinstance(source, dict) or not all(isinstance(key, str) for key in source):
         raise ValueError("source must be a dict with str keys, or None")
-    return {"source." + key: str(value) for key, value in source.items()}
+    return {_fact("source." + key): _fact(str(value)) for key, value in source.items()}
+
+
+def _fact(text: str) -> str:
+    """Facts are UTF-8; what a str may hold beyond it is spelled out."""
+    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _missing(what: str, part: str) -> NotImplementedError:
