@@ -84,6 +84,18 @@ static void remember(struct lpx_state *state, struct lp_recording *recording, Py
     slot->id = id;
 }
 
+/* A name past the ceiling is a wrong call, and said; without memory the entry is lost, and the program goes on. */
+static void refuse_or_drop(struct lp_recording *recording, PyObject *name)
+{
+    struct lp_thread *thread;
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError)) PyErr_Clear();
+    if (PyErr_Occurred()) return;
+    if (PyUnicode_GET_LENGTH(name) > (Py_ssize_t)LP_MAX_NAME_BYTES / 4)
+        PyErr_Format(PyExc_ValueError, "a name may have at most %u bytes of UTF-8", LP_MAX_NAME_BYTES);
+    else if ((thread = lp__thread_of(recording)) != NULL)
+        lp__drop(thread, LP_DROP_NO_SPACE);
+}
+
 lp_name_id lpx_name_slow(struct lpx_state *state, struct lp_recording *recording, PyObject *name)
 {
     lp_name_id id;
@@ -93,7 +105,7 @@ lp_name_id lpx_name_slow(struct lpx_state *state, struct lp_recording *recording
     }
     id = id_of_text(recording, name);
     if (id == 0) {
-        if (!PyErr_Occurred()) PyErr_NoMemory();
+        refuse_or_drop(recording, name);
         return 0;
     }
     if (!check_shape(recording, id, name)) return 0;

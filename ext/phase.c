@@ -51,7 +51,7 @@ bool lpx_begin(struct lpx_state *state, struct lp_recording *recording, PyObject
     struct lp_owner *owner = NULL;
     uint32_t flags = how->flags;
     entry->scope = NULL;
-    if (__builtin_expect(id == 0, 0)) return false;
+    if (__builtin_expect(id == 0, 0)) return PyErr_Occurred() == NULL;
     thread = lp__thread_of(recording);
     if (__builtin_expect(thread == NULL, 0)) return true;
     entry->recording = recording;

@@ -174,3 +174,11 @@ def test_depth_has_no_limit(run_dir: Path) -> None:
     with Profiler(run_dir) as profiler:
         down(199)
     assert merge_run(run_dir).tree[("r",) * 200].calls == 1
+
+
+def test_name_beyond_the_ceiling_is_a_wrong_call(run_dir: Path) -> None:
+    accounting.start(run_dir=run_dir)
+    with pytest.raises(ValueError, match="at most"), accounting.phase("x" * (1 << 21)):
+        pass
+    with pytest.raises(ValueError, match="at most"):
+        accounting.count("x" * (1 << 21))
