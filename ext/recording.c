@@ -233,7 +233,10 @@ PyObject *lpx_count(struct lpx_state *state, struct lp_recording *recording, PyO
         Py_RETURN_NONE;
     }
     id = lpx_name_id(state, recording, args[0]);
-    if (__builtin_expect(id == 0, 0)) return NULL;
+    if (__builtin_expect(id == 0, 0)) {
+        if (PyErr_Occurred()) return NULL;
+        Py_RETURN_NONE;
+    }
     thread = lp__thread_of(recording);
     if (__builtin_expect(thread == NULL, 0)) Py_RETURN_NONE;
     if (!lpx_entry_is_plain(&state->hosts, thread, NULL)) lpx_settle(&state->hosts, thread, lpx_current_frame());
@@ -282,18 +285,19 @@ static PyObject *recording_iterate(PyObject *object, PyObject *const *args, Py_s
     return NULL;
 }
 
-static const struct lp_tree_node *innermost(struct lp_recording *recording)
+static const struct lp_tree_node *innermost(struct lpx_state *state, struct lp_recording *recording)
 {
     struct lp_thread *thread = recording ? lp__thread_find(recording) : NULL;
-    return thread ? thread->top->node : NULL;
+    if (thread == NULL) return NULL;
+    if (!lpx_is_settled(&state->hosts, thread)) lpx_settle(&state->hosts, thread, lpx_current_frame());
+    return thread->top->node;
 }
 
 PyObject *lpx_current_path(struct lpx_state *state, struct lp_recording *recording)
 {
-    const struct lp_tree_node *node = innermost(recording), *at;
+    const struct lp_tree_node *node = innermost(state, recording), *at;
     PyObject *path;
     Py_ssize_t i = 0;
-    (void)state;
     for (at = node; at && at->parent; at = at->parent)
         i++;
     path = PyTuple_New(i);
