@@ -317,28 +317,38 @@ static void thin_clock_records(struct lp_store *store, struct lp_clock_record *r
     store->clock_spacing_ns *= 2;
 }
 
-static void append_clock_pair(struct lp_store *store, const struct lp_clock_pair *pair)
+static void put_clock_pair(struct lp_clock_record *record, const struct lp_clock_pair *pair)
 {
-    struct lp_clock_record *records = (struct lp_clock_record *)(void *)(store->clock + 1), *record;
-    if (store->clock->used >= LP_CLOCK_RECORDS * sizeof *records) thin_clock_records(store, records);
-    record = (struct lp_clock_record *)(void *)((uint8_t *)records + store->clock->used);
     record->ticks = pair->ticks;
     record->mono_ns = pair->mono_ns;
     record->real_ns = pair->real_ns;
     record->check = pair->ticks ^ pair->mono_ns ^ pair->real_ns ^ LP_CLOCK_CHECK;
-    lp__segment_commit(store->clock, sizeof *record);
-    store->clock_last_ns = pair->mono_ns;
+}
+
+/* A pair that is not due yet (of a snapshot, of the end) stands last until the next one takes its place: however many
+ * there are, those that are due stay evenly spaced. */
+static void add_clock_pair(struct lp_store *store, const struct lp_clock_pair *pair, bool due)
+{
+    struct lp_clock_record *records = (struct lp_clock_record *)(void *)(store->clock + 1);
+    bool replaces = store->clock_is_early;
+    if (!replaces && store->clock->used >= LP_CLOCK_RECORDS * sizeof *records) thin_clock_records(store, records);
+    put_clock_pair(&records[store->clock->used / sizeof *records - (replaces ? 1 : 0)], pair);
+    if (!replaces) lp__segment_commit(store->clock, sizeof *records);
+    store->clock_is_early = !due;
+    if (due) store->clock_last_ns = pair->mono_ns;
 }
 
 void lp__store_heartbeat(struct lp_store *store, bool force_pair)
 {
     struct lp_file_header *header = lp__store_header(store);
     struct lp_clock_pair pair = lp__clock_pair();
+    bool due;
     pthread_mutex_lock(&store->lock);
     header->heartbeat_ticks = pair.ticks;
     header->heartbeat_mono_ns = pair.mono_ns;
     header->heartbeat_real_ns = pair.real_ns;
-    if (force_pair || pair.mono_ns - store->clock_last_ns >= store->clock_spacing_ns) append_clock_pair(store, &pair);
+    due = pair.mono_ns - store->clock_last_ns >= store->clock_spacing_ns;
+    if (force_pair || due) add_clock_pair(store, &pair, due);
     pthread_mutex_unlock(&store->lock);
 }
 
