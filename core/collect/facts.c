@@ -53,10 +53,28 @@ static void identity(struct lp_recording *recording)
     fact(recording, "version", LP_VERSION);
 }
 
+static const char *known_fact(const struct lp_recording *recording, const char *key)
+{
+    for (size_t i = 0; i < recording->fact_count; i++)
+        if (recording->facts[i].value && strcmp(recording->facts[i].key, key) == 0) return recording->facts[i].value;
+    return NULL;
+}
+
+/* Of the program's own tree where the host names it; a tool that was installed elsewhere has none, and works on the
+ * tree around it. */
+static void revision(struct lp_recording *recording, const char *cwd)
+{
+    char hash[65], branch[128];
+    const char *folder = known_fact(recording, "source.folder");
+    if (!(folder && lp__git_revision(folder, hash, branch)) && !lp__git_revision(cwd, hash, branch)) return;
+    fact(recording, "source.revision", hash);
+    fact(recording, "source.branch", branch);
+}
+
 static void program(struct lp_recording *recording)
 {
     struct lp_buf argv;
-    char path[4096], revision[65], branch[128];
+    char path[4096];
     ssize_t len;
     lp__buf_init(&argv, 2048);
     lp__process_argv(&argv);
@@ -66,9 +84,7 @@ static void program(struct lp_recording *recording)
     if (len > 0) lp__store_fact(&recording->store, "exe", path, (size_t)len);
     if (getcwd(path, sizeof path) == NULL) return;
     fact(recording, "cwd", path);
-    if (!lp__git_revision(path, revision, branch)) return;
-    fact(recording, "source.revision", revision);
-    fact(recording, "source.branch", branch);
+    revision(recording, path);
 }
 
 static void machine(struct lp_recording *recording, const struct lp_host_facts *host)

@@ -6,6 +6,7 @@ environment is one warning, and what it would have switched on stays off.
 # SPDX-License-Identifier: MIT
 
 import os
+import sys
 
 from lineprofiler.accounting._warn import warn
 
@@ -139,16 +140,30 @@ def path_ceiling(value: object) -> int:
 
 def source_facts(source: object) -> dict[str, str]:
     """The facts that ``source=`` records about the program's revision."""
+    facts = _program_folder()
     if source is None or source is False:
-        return {}
+        return facts
     if not isinstance(source, dict) or not all(isinstance(key, str) for key in source):
         raise ValueError("source must be a dict with str keys, or None")
-    return {_fact("source." + key): _fact(str(value)) for key, value in source.items()}
+    return {**facts, **{_fact("source." + key): _fact(str(value)) for key, value in source.items()}}
 
 
 def _fact(text: str) -> str:
     """Facts are UTF-8; what a str may hold beyond it is spelled out."""
     return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _program_folder() -> "dict[str, str]":
+    """Where the program lies, whose revision is looked for there; nothing for ``-c`` and a terminal."""
+    path = getattr(sys.modules.get("__main__"), "__file__", None)
+    if not isinstance(path, str):
+        return {}
+    try:
+        folder = os.path.dirname(os.path.abspath(path))
+        folder.encode()
+    except (OSError, UnicodeEncodeError):  # no working directory; a name that is no UTF-8 and cannot be written down
+        return {}
+    return {"source.folder": folder}
 
 
 def _missing(what: str, part: str) -> NotImplementedError:
