@@ -382,8 +382,14 @@ class Profiler:
         if self.closed:
             return
         self._retire()
-        if self._recording is not None:
-            self._recording.close()
+        recording = self._recording
+        if recording is not None:
+            recording.close()
+            if recording.write_failures and not recording.path:  # no report will ever tell
+                warn(
+                    f"nothing could be written to {self.run_dir}, so what this process recorded is lost: "
+                    "name a directory that can be created and written"
+                )
 
     def _retire(self) -> None:
         """Everything of ``close`` but the recording itself, which a phase may still hold."""
