@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from measure import Sample, figure, median, quartiles, ratios, row
+from measure import Sample, figure, median, over_rows, quartiles, ratios, row
 from spawned import spend
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,8 +42,8 @@ def rounds_of(lines: list[str]) -> dict[str, Sample]:
 
 PARTS = [  # name of the row, what was run, what of it is something else
     ("C wall clock, two reads", "wall_twice", "loop"),
-    ("C CPU clock, two reads", "clocks_twice", "wall_twice"),
-    ("C thread clock of the kernel, two reads", "thread_clock_twice", "loop"),
+    ("C wall and CPU clock, two reads of each", "clocks_twice", "loop"),
+    ("C CPU clock of the kernel, two reads", "thread_clock_twice", "loop"),
     ("C thread state and tree, same path", "tree_same", "loop"),
     ("C thread state and tree, other path", "tree_other", "loop"),
     ("C histogram", "histogram", "random"),
@@ -64,9 +64,7 @@ def parts(scratch: str, rounds: int) -> list[Row]:
     rows = [row(name, Sample.less(samples[run], samples[part]), base) for name, run, part in PARTS]
     over = Sample.less(samples["public"], samples["wall_twice"])
     again = Sample.less(samples["loop_again"], samples["loop"])
-    rows.append(
-        figure("C begin and end, over two clock reads", median(over.wall_ns), "ns", spread=quartiles(over.wall_ns))
-    )
+    rows += over_rows("C begin and end, over two clock reads", over)
     rows.append(figure("C loop, its twin's distance", abs(median(again.wall_ns)), "ns"))
     return rows
 
