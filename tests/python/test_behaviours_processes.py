@@ -840,3 +840,68 @@ def test_terminated_child_is_to_its_parent_as_without_us(program, run_dir: Path)
     document = report(run_dir)
     assert phases_of(document)[("x",)]["calls"] == 1000
     assert [worker["killed_in"] for worker in document["workers"]] == ["waiting"]
+
+
+# ----------------------------------------------------------------------------------------------------- a thousand deaths
+
+KILLS = """
+import json, os, random, signal, sys, time
+from lineprofiler.accounting import count, phase, start
+
+def child(i, out):
+    start("run", "child", run_id="one")
+    count("child", i)
+    with phase("outer"):
+        while True:
+            with phase("step"):
+                count("n", 2)
+            os.write(out, b".")
+
+rng = random.Random(20260101)
+seen = {}
+for i in range(1, int(sys.argv[1]) + 1):
+    into, out = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.close(into)
+        child(i, out)
+    os.close(out)
+    done = len(os.read(into, rng.randrange(1, 60)))
+    moment = time.perf_counter_ns() + rng.randrange(300_000)
+    while time.perf_counter_ns() < moment:
+        pass
+    os.kill(pid, signal.SIGKILL)
+    while rest := os.read(into, 1 << 16):
+        done += len(rest)
+    os.close(into)
+    assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+    seen[i] = done
+print(json.dumps(seen))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_thousand_kills_at_random_instants_lose_nothing(tmp_path: Path, run_dir: Path) -> None:
+    kills = 1_000
+    child = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", KILLS, str(kills)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=500,
+    )
+    reported = {int(i): done for i, done in json.loads(child.stdout).items()}
+    run = merge_run(run_dir)
+    assert run.unreadable == []
+    found = {worker.tree[()].counters["child"]: worker for worker in run.workers}
+    assert found.keys() == reported.keys()
+    assert len(found) == kills
+    for i, worker in found.items():
+        step = worker.tree[("outer", "step")]
+        # what was reported, and at most the one entry whose report did not get out
+        assert reported[i] <= step.calls <= reported[i] + 1, i
+        assert step.counters["n"] in (2 * step.calls, 2 * (step.calls + 1)), i
+        assert worker.verdict == "killed", i
+        assert worker.tree[("outer",)].open == 1, i
