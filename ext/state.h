@@ -45,8 +45,9 @@ extern struct PyModuleDef lpx_module;
 
 /* -- names.c ----------------------------------------------------------------------------------------------------- */
 
-/* The core's number for a name in this recording.  0 with an exception set: not a str (TypeError), longer than the store
- * takes, a second name of a shape under strict_names (ValueError).  0 without one: no memory, nothing is recorded. */
+/* The core's number for a name in this recording.  0 with an exception set: not a str (TypeError), longer than the
+ * store takes, a second name of a shape under strict_names (ValueError).  0 without one: no memory, nothing is
+ * recorded. */
 lp_name_id lpx_name_slow(struct lpx_state *state, struct lp_recording *recording, PyObject *name);
 static inline lp_name_id lpx_name_id(struct lpx_state *state, struct lp_recording *recording, PyObject *name)
 {
