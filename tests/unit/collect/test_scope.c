@@ -13,6 +13,7 @@ static void spin(unsigned n)
     unsigned i;
     for (i = 0; i < 200 * (n % 13 + 1); i++)
         sink += i;
+    (void)sink;
 }
 
 struct sums {
