@@ -247,7 +247,10 @@ static int map_piece(struct lp_store *store, int fd, uint64_t from, uint64_t to)
     int flags = MAP_SHARED | MAP_FIXED, rc;
     if (mmap(store->base + from, to - from, PROT_READ | PROT_WRITE, flags, fd, (off_t)from) != MAP_FAILED) return 0;
     rc = errno;
-    if (rc == ENOMEM) store->reserved = from;
+    if (rc == ENOMEM) {
+        store->reserved = from;
+        store->ceiling_errno = rc;
+    }
     return rc;
 }
 

@@ -68,9 +68,9 @@ static int grow_to(struct lp_store *store, uint64_t needed)
     uint64_t now = lp__mono_ns();
     int rc;
     if (needed > store->reserved) {
-        if (store->mapped && now - store->too_big_at >= REFUSAL_PAUSE_NS) note_failure(store, EFBIG);
+        if (store->mapped && now - store->too_big_at >= REFUSAL_PAUSE_NS) note_failure(store, store->ceiling_errno);
         if (now - store->too_big_at >= REFUSAL_PAUSE_NS) store->too_big_at = now;
-        return -EFBIG;
+        return -store->ceiling_errno;
     }
     if (store->grow_refused_at && now - store->grow_refused_at < REFUSAL_PAUSE_NS) return -EAGAIN;
     rc = extend(store, needed);
@@ -174,6 +174,7 @@ static int reserve_addresses(struct lp_store *store, uint64_t ceiling)
     if (at == MAP_FAILED) return LP_ERR_NO_MEMORY;
     store->base = at;
     store->reserved = bytes;
+    store->ceiling_errno = EFBIG;
     return 0;
 }
 

@@ -58,6 +58,7 @@ struct lp_store {
     uint64_t clock_spacing_ns;
     uint64_t clock_last_ns;
     bool clock_is_early;         /* the last pair was taken before it was due */
+    int ceiling_errno;           /* why it may grow no further than `reserved`: EFBIG, or what the system said */
     uint64_t grow_refused_at;    /* mono ns of the last refusal: not tried again within a second */
     uint64_t too_big_at;         /* mono ns when a growth beyond the ceiling was counted last */
     const char *why_not_run_dir; /* static text, "" */
