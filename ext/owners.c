@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: MIT
 #include "owners.h"
 
+#include <errno.h>
+
 #include "evalhook.h"
 #include "events.h"
 #include "greenlets.h"
@@ -59,6 +61,7 @@ void lpx_hosts_remove(struct lpx_hosts *hosts, struct lp_recording *recording)
     if (i == hosts->recording_count) return;
     lp__owner_each(recording, disown, NULL);
     hosts->recordings[i] = hosts->recordings[--hosts->recording_count];
+    if (hosts->told == recording) hosts->told = NULL;
     lp__recording_release(recording);
     if (hosts->recording_count) return;
     stop(hosts);
@@ -234,13 +237,26 @@ static bool arm(struct lpx_hosts *hosts, struct lpx_armed *armed, struct lpx_fra
 #endif
 }
 
+/* The report says it once per recording. */
+static void tell_inferred(struct lpx_hosts *hosts, struct lp_recording *recording)
+{
+    static const char value[] = "inferred";
+    int saved = errno;
+    if (hosts->told == recording) return;
+    hosts->told = recording;
+    lp__recording_fact(recording, "suspensions", value, sizeof value - 1);
+    errno = saved;
+}
+
 static void introduce(struct lpx_hosts *hosts, struct lpx_armed *armed, struct lp_owner *owner, bool inferred)
 {
     owner->host = armed;
     owner->inferred = inferred;
     armed->owners++;
     hosts->owners++;
-    if (inferred) hosts->inferred++;
+    if (!inferred) return;
+    hosts->inferred++;
+    if (hosts->mechanism != LPX_EXACT) tell_inferred(hosts, owner->recording);
 }
 
 /* The record of a frame that begins something, so it runs; NULL when it has none.  A record that says otherwise is of a

@@ -48,7 +48,8 @@ struct lpx_hosts {
     struct lp_map armed;       /* code object -> struct lpx_armed */
     struct lpx_armed *armed_list, *last; /* all of them; the one found last */
     enum lpx_mechanism mechanism;
-    bool exact_wanted; /* 3.11: the frame hook although it costs a third on calls */
+    struct lp_recording *told; /* not a reference: its report will say that stops are inferred */
+    bool exact_wanted;         /* 3.11: the frame hook although it costs a third on calls */
     /* events.c */
     PyTypeObject *callback_type; /* owned */
     PyObject *set_local_events;  /* owned, while the tool is in use */
