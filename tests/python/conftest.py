@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from lineprofiler import accounting
 from lineprofiler.accounting import MergedRun, PhaseStats, merge_run
+from watching import watch as watch
 
 PROGRAM_TIMEOUT_S = 60
 

@@ -16,9 +16,7 @@ import decimal
 import functools
 import gc
 import importlib.util
-import json
 import os
-import random
 import sys
 import threading
 import time
@@ -26,86 +24,12 @@ import types
 import weakref
 from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from lineprofiler import _core
 from lineprofiler._core import begin, end, phase
-
-MODES = ("default", "exact") if sys.version_info[:2] == (3, 11) else ("default",)
-HAVE_EVENTS = sys.version_info >= (3, 12)
-Path_ = tuple[str, ...]
-
-
-class Times(NamedTuple):
-    """Of one path, in seconds; None where it was not measured."""
-
-    calls: int
-    wall: float
-    active: float | None
-    cpu: float | None
-    suspended: float | None
-
-
-class Watch:
-    """An installed recording and what it holds so far."""
-
-    def __init__(self, run_dir: Path) -> None:
-        self.recording = _core.Recording(str(run_dir), "main")
-        self.recording.install()
-
-    def run(self) -> dict[str, Any]:
-        return json.loads(self.recording.dump() or b"{}")
-
-    def nodes(self) -> dict[Path_, dict[str, Any]]:
-        found = {}
-        for role in self.run().get("roles", ()):
-            for node in role["tree"]:
-                if node["path"] and node["calls"]:
-                    found[tuple(node["path"])] = node
-        return found
-
-    def times(self) -> dict[Path_, Times]:
-        times = {}
-        for path, node in self.nodes().items():
-            wall = node["wall_ns"] / 1e9
-            if node["unmeasured"]:
-                times[path] = Times(node["calls"], wall, None, None, None)
-            else:
-                suspended = node["suspended_ns"] / 1e9
-                times[path] = Times(node["calls"], wall, wall - suspended, node["cpu_ns"] / 1e9, suspended)
-        return times
-
-    def calls(self) -> dict[str, int]:
-        return {"/".join(path): node["calls"] for path, node in self.nodes().items()}
-
-    def drops(self) -> dict[str, int]:
-        return {name: count for name, count in self.run()["workers"][0]["drops"].items() if count}
-
-    def open_scopes(self) -> int:
-        return self.recording.open_scopes()
-
-    def is_exact(self) -> bool:
-        return not _core.clock_facts()["scopes"].startswith("inferred")
-
-
-@pytest.fixture(params=MODES)
-def watch(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
-    if request.param == "exact":
-        monkeypatch.setenv("LINEPROFILER_EXACT_ASYNC", "1")
-    watch = Watch(tmp_path / "run")
-    yield watch
-    watch.recording.close()
-
-
-def burn(seconds: float) -> None:
-    """Uses this much of the thread's CPU."""
-    until = time.thread_time() + seconds
-    while time.thread_time() < until:
-        pass
-
-
-# -- the shared scenarios ---------------------------------------------------------------------------------------------
+from watching import HAVE_EVENTS, Watch, burn, hold_and_yield, managed
 
 
 def load_scenarios() -> types.ModuleType | None:
@@ -447,12 +371,6 @@ def test_a_token_left_open_by_a_frame_that_is_gone_ends(watch: Watch) -> None:
 # -- context managers -------------------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def managed(name: str) -> Iterator[None]:
-    with phase(name):
-        yield
-
-
 @contextlib.asynccontextmanager
 async def async_managed(name: str) -> AsyncIterator[None]:
     with phase(name):
@@ -638,12 +556,6 @@ def test_the_programs_own_greenlet_trace_is_called_and_given_back(tmp_path: Path
 # -- the hooks --------------------------------------------------------------------------------------------------------
 
 
-def hold_and_yield(items: int) -> Iterator[int]:
-    with phase("held"):
-        yield 0
-    yield from range(items)
-
-
 @pytest.mark.skipif(not HAVE_EVENTS, reason="sys.monitoring")
 def test_hooks_are_few_and_undone(tmp_path: Path) -> None:
     monitoring = sys.monitoring
@@ -762,253 +674,3 @@ def test_the_exception_being_handled_is_left_alone(watch: Watch) -> None:
 
 
 # -- random programs --------------------------------------------------------------------------------------------------
-
-
-class Boom(Exception):
-    pass
-
-
-class Frame:
-    """A generator's frame as the oracle sees it: the paths of what it has open, and the frame that delegates to it.
-
-    A path is fixed when its phase begins, so it says what was on top then; ``current`` tells what is on top now.
-    """
-
-    running: list[Frame] = []
-    checks = 0
-
-    def __init__(self, outer: Frame | None = None) -> None:
-        self.open: list[Path_] = []
-        self.outer = outer
-
-    def chain(self) -> list[Frame]:
-        return [*(self.outer.chain() if self.outer else ()), self]
-
-    def stop(self) -> None:
-        for frame in reversed(self.chain()):
-            assert Frame.running.pop() is frame
-
-    def go_on(self) -> None:
-        Frame.running.extend(self.chain())
-
-    def enter(self) -> None:
-        Frame.running.append(self)
-
-    def leave(self) -> None:
-        assert Frame.running.pop() is self
-
-    def begin(self, name: str) -> None:
-        self.open.append((*Frame.top(), name))
-
-    def end(self) -> None:
-        self.open.pop()
-
-    @staticmethod
-    def top() -> Path_:
-        return next((frame.open[-1] for frame in reversed(Frame.running) if frame.open), ())
-
-    @staticmethod
-    def check() -> None:
-        Frame.checks += 1
-        assert _core.current() == Frame.top()
-
-
-class Writer:
-    """Writes the source of a random generator function."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self.rng = rng
-        self.lines: list[str] = []
-        self.names = 0
-
-    def line(self, depth: int, text: str) -> None:
-        self.lines.append("    " * depth + text)
-
-    def block(self, depth: int, budget: int, inner: bool) -> None:
-        for _ in range(self.rng.randint(1, 3)):
-            self.step(depth, budget, inner)
-
-    def step(self, depth: int, budget: int, inner: bool) -> None:
-        kind = self.rng.choice(["with", "with", "managed", "yield", "yield", "catch", "delegate", "other", "check"])
-        if kind in ("with", "managed") and budget:
-            self.opened(depth, "P" if kind == "with" else "managed", budget, inner)
-        elif kind == "yield":
-            self.pause(depth)
-        elif kind == "catch":
-            self.line(depth, "try:")
-            self.pause(depth + 1)
-            self.line(depth, "except Boom:")
-            self.line(depth + 1, "check()")
-        elif kind == "delegate" and not inner:
-            self.line(depth, "yield from delegate(me)")
-        elif kind == "other":
-            self.line(depth, "act()")
-        else:
-            self.line(depth, "check()")
-
-    def opened(self, depth: int, how: str, budget: int, inner: bool) -> None:
-        self.names += 1
-        name = f"n{self.names}"
-        self.line(depth, f"with {how}({name!r}):")
-        self.line(depth + 1, f"me.begin({name!r})")
-        self.line(depth + 1, "try:")
-        self.line(depth + 2, "check()")
-        self.block(depth + 2, budget - 1, inner)
-        self.line(depth + 1, "finally:")
-        self.line(depth + 2, "check()")
-        self.line(depth + 2, "me.end()")
-
-    def pause(self, depth: int) -> None:
-        self.line(depth, "me.stop()")
-        self.line(depth, "try:")
-        self.line(depth + 1, "yield")
-        self.line(depth, "finally:")
-        self.line(depth + 1, "me.go_on()")
-        self.line(depth, "check()")
-
-    def function(self, name: str, inner: bool) -> None:
-        """An inner one has a phase open throughout: without, a close cannot know who awaits it."""
-        self.line(0, f"def {name}(me):")
-        self.line(1, "me.enter()")
-        self.line(1, "try:")
-        if inner:
-            self.opened(2, "P", 2, inner)
-        else:
-            self.block(2, 3, inner)
-        self.line(2, "if 0: yield")
-        self.line(1, "finally:")
-        self.line(2, "me.leave()")
-
-
-class Program:
-    """Up to eight generators that advance, throw into, close and drop each other."""
-
-    def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
-        self.space: dict[str, Any] = {
-            "P": phase,
-            "managed": managed,
-            "Boom": Boom,
-            "check": Frame.check,
-            "act": self.act,
-            "delegate": self.delegate,
-        }
-        writer = Writer(self.rng)
-        for i in range(5):
-            writer.function(f"outer{i}", inner=False)
-        for i in range(3):
-            writer.function(f"inner{i}", inner=True)
-        exec("\n".join(writer.lines), self.space)
-        self.alive: dict[Frame, Generator[None, None, None]] = {}
-        self.acts = 0
-
-    def delegate(self, outer: Frame) -> Generator[None, None, None]:
-        return self.space[f"inner{self.rng.randrange(3)}"](Frame(outer))  # type: ignore[no-any-return]
-
-    def start(self) -> None:
-        frame = Frame()
-        self.alive[frame] = self.space[f"outer{self.rng.randrange(5)}"](frame)
-
-    def act(self) -> None:
-        """One random deed on one random generator that does not run."""
-        self.acts += 1
-        idle = [frame for frame in self.alive if frame not in Frame.running]
-        if self.acts > 300 or not idle:
-            return
-        frame = self.rng.choice(idle)
-        deed = self.rng.choice(["next", "next", "next", "throw", "close", "drop"])
-        try:
-            if deed == "drop":
-                del self.alive[frame]  # the last reference: it is closed here
-            elif deed == "next":
-                next(self.alive[frame])
-            elif deed == "throw":
-                self.alive[frame].throw(Boom)
-            else:
-                self.alive[frame].close()
-        except (StopIteration, Boom, RuntimeError, ValueError):
-            self.alive.pop(frame, None)
-        Frame.check()
-
-    def run(self) -> None:
-        base = Frame()
-        Frame.running[:] = [base]
-        with phase("base"):
-            base.begin("base")
-            for _ in range(60):
-                while len(self.alive) < 4:
-                    self.start()
-                self.act()
-            for frame in list(self.alive):
-                del self.alive[frame]
-                Frame.check()
-        assert Frame.running == [base]
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_random_generators_against_an_oracle(watch: Watch, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not exact_here(watch):
-        pytest.skip("inference is right in all but rare cases; this looks for them")
-    faults: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda fault: faults.append(fault.exc_value))
-    gc.collect()
-    gc.disable()
-    checks = Frame.checks
-    try:
-        Program(seed).run()
-    finally:
-        gc.enable()
-        Frame.running.clear()
-    assert [fault for fault in faults if isinstance(fault, AssertionError)] == []
-    assert Frame.checks > checks + 60
-    assert watch.open_scopes() == 0
-
-
-def exact_here(watch: Watch) -> bool:
-    list(hold_and_yield(0))
-    return watch.is_exact()
-
-
-def test_conservation_after_random_tasks(watch: Watch) -> None:
-    """What entries ran themselves adds up to what ran below the root, in whatever order they stopped and went on."""
-    rng = random.Random(7)
-
-    async def task(depth: int) -> None:
-        with phase(f"level {depth}"):
-            if rng.random() < 0.5:
-                await asyncio.sleep(rng.random() / 1000)
-            if depth:
-                await asyncio.gather(*[task(depth - 1) for _ in range(2)], return_exceptions=True)
-
-    async def main() -> None:
-        tasks = [asyncio.create_task(task(3)) for _ in range(10)]
-        await asyncio.sleep(0.002)
-        for victim in tasks[::3]:
-            victim.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    asyncio.run(main())
-    if not watch.is_exact():
-        pytest.skip("unmeasured")
-    (role,) = watch.run()["roles"]
-    root = next(node for node in role["tree"] if not node["path"])
-    active = sum(node["wall_ns"] - node["suspended_ns"] for node in role["tree"] if node["path"])
-    inner = sum(node["inner_ns"] for node in role["tree"] if node["path"])
-    assert active - inner == pytest.approx(root["inner_ns"], abs=100 * len(role["tree"]))
-
-
-def test_a_run_may_start_inside_a_coroutine(tmp_path: Path) -> None:
-    async def main() -> dict[str, int]:
-        watch = Watch(tmp_path / "run")
-        with phase("in"):
-            await asyncio.sleep(0)
-            with phase("deeper"):
-                await asyncio.sleep(0)
-        calls = watch.calls()
-        watch.recording.close()
-        return calls
-
-    async def both() -> dict[str, int]:
-        return await main()
-
-    assert asyncio.run(both()) == {"in": 1, "in/deeper": 1}
