@@ -252,13 +252,17 @@ def chosen(only: str) -> tuple[list[str], list[str]]:
 
 
 def keep(results: dict[str, Any], partial: bool) -> Path:
-    """One file; a whole run replaces what it held of this Python version."""
+    """One file for all versions of Python; groups that were measured whole replace what it held of them."""
     path = ROOT / ("build/bench-partial.json" if partial else "build/bench.json")
-    whole: dict[str, Any] = {"schema": 1, "runs": {}}
+    everything: dict[str, Any] = {"schema": 1, "runs": {}}
     if path.exists() and not partial:
-        whole = json.loads(path.read_text(encoding="utf-8"))
-    whole["runs"][VERSION] = results
-    path.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+        everything = json.loads(path.read_text(encoding="utf-8"))
+        measured = {row["group"] for row in results["rows"]}
+        before = everything["runs"].get(VERSION, {"rows": []})["rows"]
+        results["rows"] += [row for row in before if row["group"] not in measured]
+        results["rows"].sort(key=lambda row: list(GROUPS).index(row["group"]))
+    everything["runs"][VERSION] = results
+    path.write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
     return path
 
 
@@ -283,7 +287,8 @@ def main() -> int:
             rows.append(row)
             print(line(row), flush=True)
     problems = impossible(rows)
-    path = keep({**facts, "rows": rows, "problems": problems}, bool(options.quick or options.only))
+    partial = options.quick or any(word not in GROUPS for word in words)
+    path = keep({**facts, "rows": list(rows), "problems": problems}, partial)
     missed = [row["name"] for row in rows if row["verdict"] == "missed"]
     judged = sum(row["verdict"] is not None for row in rows)
     print(f"{judged - len(missed)} of {judged} targets met" + (f"; missed: {', '.join(missed)}" if missed else ""))
