@@ -93,7 +93,7 @@ int lp__map_put(struct lp_map *map, uint64_t key, uint64_t value)
         entry->value = value;
         return LP_OK;
     }
-    if (map->count + 1 > map->capacity / 4 * 3) {
+    if (entry == NULL || map->count + 1 > map->capacity / 4 * 3) {
         if (grow(map)) return LP_ERR_NO_MEMORY;
         entry = probe(map, key);
     }
