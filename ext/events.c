@@ -43,7 +43,7 @@ static void count_waste(struct lpx_hosts *hosts, PyCodeObject *code)
     if (armed == NULL || ++armed->waste < waste_limit(code)) return;
     armed->waste = 0;
     if (armed->owners) return;
-    set_local_events(hosts, armed, 0);
+    lpx_events_disarm(hosts, armed);
     if (armed->level == 0) lpx_armed_drop(hosts, armed);
 }
 
@@ -230,7 +230,7 @@ void lpx_events_stop(struct lpx_hosts *hosts)
     if (hosts->mechanism == LPX_UNTRIED) return;
     error = lpx_error_hide();
     for (armed = hosts->armed_list; armed; armed = armed->next)
-        if (armed->level) set_local_events(hosts, armed, 0);
+        lpx_events_disarm(hosts, armed);
     stop_tool(hosts);
     lpx_error_restore(error);
 }
@@ -249,6 +249,11 @@ static void set_local_events(struct lpx_hosts *hosts, struct lpx_armed *armed, u
     if (call_ok(PyObject_CallFunction(hosts->set_local_events, "iOi", hosts->tool, armed->code, events)))
         armed->level = level;
     lpx_error_restore(error);
+}
+
+void lpx_events_disarm(struct lpx_hosts *hosts, struct lpx_armed *armed)
+{
+    if (armed->level) set_local_events(hosts, armed, 0);
 }
 
 bool lpx_events_arm(struct lpx_hosts *hosts, struct lpx_armed *armed, uint8_t level)
@@ -279,6 +284,12 @@ bool lpx_events_arm(struct lpx_hosts *hosts, struct lpx_armed *armed, uint8_t le
     (void)armed;
     (void)level;
     return false;
+}
+
+void lpx_events_disarm(struct lpx_hosts *hosts, struct lpx_armed *armed)
+{
+    (void)hosts;
+    (void)armed;
 }
 
 void lpx_events_stop(struct lpx_hosts *hosts)

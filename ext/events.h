@@ -12,6 +12,9 @@ int lpx_events_init(struct lpx_hosts *hosts, PyObject *module); /* makes the cal
  * False when nobody will report. */
 bool lpx_events_arm(struct lpx_hosts *hosts, struct lpx_armed *armed, uint8_t level);
 
+/* They report nothing any more; a failure leaves armed->level as it was. */
+void lpx_events_disarm(struct lpx_hosts *hosts, struct lpx_armed *armed);
+
 /* Takes everything back. */
 void lpx_events_stop(struct lpx_hosts *hosts);
 

@@ -10,6 +10,8 @@
 #include "events.h"
 #include "greenlets.h"
 
+#define ARMED_ROOM 1024
+
 /* -- life -------------------------------------------------------------------------------------------------------- */
 
 static void owner_freed(struct lp_owner *owner)
@@ -65,8 +67,11 @@ void lpx_hosts_remove(struct lpx_hosts *hosts, struct lp_recording *recording)
     lp__recording_release(recording);
     if (hosts->recording_count) return;
     stop(hosts);
-    while (hosts->armed_list)
+    while (hosts->armed_list) {
+        hosts->armed_list->owners = 0; /* whatever was counted: nobody is left */
         lpx_armed_drop(hosts, hosts->armed_list);
+    }
+    hosts->armed_limit = 0;
     lp__map_release(&hosts->armed);
 }
 
@@ -139,10 +144,44 @@ struct lpx_armed *lpx_armed_find(struct lpx_hosts *hosts, PyCodeObject *code)
     return hosts->last = (struct lpx_armed *)(uintptr_t)value;
 }
 
+static void unlink_armed(struct lpx_hosts *hosts, struct lpx_armed *armed)
+{
+    if (hosts->last == armed) hosts->last = NULL;
+    (void)lp__map_remove(&hosts->armed, (uintptr_t)armed->code);
+    if (armed->next) armed->next->previous = armed->previous;
+    if (armed->previous)
+        armed->previous->next = armed->next;
+    else
+        hosts->armed_list = armed->next;
+}
+
+/* Programs that make code as they go would have all of it kept.  Unlinked first, freed after: the end of a code object
+ * may run the program's code. */
+static void let_idle_go(struct lpx_hosts *hosts)
+{
+    struct lpx_armed *armed, *next, *idle = NULL;
+    for (armed = hosts->armed_list; armed; armed = next) {
+        next = armed->next;
+        if (armed->owners) continue;
+        lpx_events_disarm(hosts, armed);
+        if (armed->level) continue;
+        unlink_armed(hosts, armed);
+        armed->next = idle;
+        idle = armed;
+    }
+    hosts->armed_limit = hosts->armed.count < ARMED_ROOM / 2 ? ARMED_ROOM : hosts->armed.count * 2;
+    for (; idle; idle = next) {
+        next = idle->next;
+        Py_DECREF(idle->code);
+        lp__free(idle);
+    }
+}
+
 struct lpx_armed *lpx_armed_of(struct lpx_hosts *hosts, PyCodeObject *code)
 {
     struct lpx_armed *armed = lpx_armed_find(hosts, code);
     if (armed) return armed;
+    if (hosts->armed.count >= hosts->armed_limit) let_idle_go(hosts);
     armed = lp__calloc(1, sizeof *armed);
     if (armed == NULL) return NULL;
     if (lp__map_put(&hosts->armed, (uintptr_t)code, (uintptr_t)armed)) {
@@ -161,13 +200,7 @@ struct lpx_armed *lpx_armed_of(struct lpx_hosts *hosts, PyCodeObject *code)
 void lpx_armed_drop(struct lpx_hosts *hosts, struct lpx_armed *armed)
 {
     if (armed->owners) return;
-    if (hosts->last == armed) hosts->last = NULL;
-    (void)lp__map_remove(&hosts->armed, (uintptr_t)armed->code);
-    if (armed->next) armed->next->previous = armed->previous;
-    if (armed->previous)
-        armed->previous->next = armed->next;
-    else
-        hosts->armed_list = armed->next;
+    unlink_armed(hosts, armed);
     Py_DECREF(armed->code);
     lp__free(armed);
 }

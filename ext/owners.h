@@ -47,6 +47,7 @@ struct lpx_hosts {
     PyObject *contextlib_file; /* owned: contextlib's co_filename; NULL until it is loaded */
     struct lp_map armed;       /* code object -> struct lpx_armed */
     struct lpx_armed *armed_list, *last; /* all of them; the one found last */
+    size_t armed_limit;                  /* so many, and those without owners are let go; 0 before the first */
     enum lpx_mechanism mechanism;
     struct lp_recording *told; /* not a reference: its report will say that stops are inferred */
     bool exact_wanted;         /* 3.11: the frame hook although it costs a third on calls */
