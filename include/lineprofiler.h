@@ -22,7 +22,8 @@
  * Nothing here ever raises, exits, prints or touches errno.  Until lp_start (or Python) starts a recording, every call
  * does nothing and costs a few nanoseconds.  Compiled with LP_DISABLED defined, the macros and inline functions vanish.
  *
- * Threads: everything may be called from any thread.  A phase belongs to the thread that began it.
+ * Threads: everything may be called from any thread, nothing from a signal handler.  A phase belongs to the thread that
+ * began it; when another one ends it, it ends then, and its CPU time is not known.
  */
 // SPDX-License-Identifier: MIT
 #ifndef LINEPROFILER_H
@@ -59,7 +60,8 @@ LP_API const char *lp_version(void);
 /* Starts recording into `run_dir` (made when missing, 0700) in the given role; NULL takes LINEPROFILER_RUN_DIR and
  * LINEPROFILER_ROLE, else "profile" and "main".  Returns 0; also when this process records already.  Negative: no
  * memory, or an empty run_dir.  A directory that cannot be written is no error: recording goes on in memory and the
- * failure is counted. */
+ * failure is counted.  Sets LINEPROFILER_RUN_DIR and LINEPROFILER_RUN_ID where they are not set, so that programs that
+ * are started from here on join the run; like setenv, it is for a time when no other thread reads the environment. */
 LP_API int lp_start(const char *run_dir, const char *role);
 
 /* Ends the recording that lp_start began and marks its file as finished; one that Python began goes on.  exit() does

@@ -93,8 +93,11 @@ void lp_stop(void)
     lp_table_1.stop();
 }
 
+/* Programs in C++ may register a name at each construction: what is known costs no search of the loaded objects. */
 lp_name lp_name_register_n(const char *bytes, size_t len)
 {
+    lp_name known = lp__name_find(bytes, len);
+    if (known) return known;
     lp__table_look();
     return lp__name_register(bytes, len);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "collect/table.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,18 @@ static const char *or_environment(const char *given, const char *variable, const
     return value && (given || value[0]) ? value : otherwise;
 }
 
+/* So that programs it starts record into the same run.  What is set already was meant so, unless by ourselves, for an
+ * earlier recording. */
+static void tell_children(const struct lp_recording *recording)
+{
+    static atomic_bool ours;
+    int saved = errno;
+    if (secure_getenv("LINEPROFILER_RUN_DIR") == NULL) atomic_store(&ours, true);
+    (void)setenv("LINEPROFILER_RUN_DIR", lp__recording_run_dir(recording), atomic_load(&ours));
+    (void)setenv("LINEPROFILER_RUN_ID", lp__recording_attempt(recording), 0);
+    errno = saved;
+}
+
 static int start(const char *run_dir, const char *role)
 {
     struct lp_recording_options options = {0};
@@ -70,6 +83,7 @@ static int start(const char *run_dir, const char *role)
     options.role_len = strlen(options.role);
     rc = lp__recording_open(&options, &recording, NULL);
     if (rc) return rc;
+    tell_children(recording);
     lp__install(recording);
     recording = atomic_exchange(&started, recording);
     if (recording) lp__recording_release(recording);
