@@ -1,316 +1,238 @@
-/* The public C API: phases, counters, tokens of every age, starting and stopping, programs that are started. */
+/* The public C API: start and stop, phases and counters, and handing over to another copy of the core that records. */
 // SPDX-License-Identifier: MIT
 #include "stage.h"
 
-#include <errno.h>
-#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 
 #include "collect/table.h"
-#include "lineprofiler.h"
-#include "store/rundir.h"
 
-struct run {
-    struct temp_dir dir;
-    char path[80];
+/* Stands for another copy of the core, such as Python's. */
+struct copy {
+    int recording;
+    int begun, ended, stopped;
+    int64_t counted;
+    char name[32]; /* of the last phase or counter */
+    const char *names[8];
+    size_t name_count;
 };
+static struct copy copies[2];
 
-static void start(struct run *run)
+static lp_name other_register(struct copy *copy, const char *bytes, size_t len)
 {
-    assert_int_equal(temp_dir_make(&run->dir), 0);
-    snprintf(run->path, sizeof run->path, "%.63s/run", run->dir.path);
-    assert_int_equal(lp_start(run->path, "tester"), 0);
+    for (size_t i = 0; i < copy->name_count; i++)
+        if (strlen(copy->names[i]) == len && !memcmp(copy->names[i], bytes, len)) return (lp_name)(100 + i);
+    assert_true(copy->name_count < 8);
+    copy->names[copy->name_count] = strndup(bytes, len);
+    return (lp_name)(100 + copy->name_count++);
 }
 
-static void read_installed(struct readback *rb)
+static void note_name(struct copy *copy, lp_name name)
 {
-    assert_int_equal(readback_recording(rb, atomic_load(&lp__installed)), 0);
+    assert_true(name >= 100 && name < 100 + copy->name_count);
+    snprintf(copy->name, sizeof copy->name, "%s", copy->names[name - 100]);
 }
 
-static void stop(const struct run *run)
+static lp_token other_begin(struct copy *copy, const void *recorder, lp_name name)
 {
+    lp_token token = {copy, 7, recorder};
+    note_name(copy, name);
+    copy->begun++;
+    return token;
+}
+
+static void other_count(struct copy *copy, lp_name name, int64_t n)
+{
+    note_name(copy, name);
+    copy->counted += n;
+}
+
+static void other_end(lp_token token)
+{
+    struct copy *copy = token.scope;
+    assert_int_equal(token.serial, 7);
+    copy->ended++;
+}
+
+#define COPY(i)                                                                                                        \
+    static const struct lp_table table_##i;                                                                            \
+    static int is_recording_##i(void)                                                                                  \
+    {                                                                                                                  \
+        return copies[i].recording;                                                                                    \
+    }                                                                                                                  \
+    static void stop_##i(void)                                                                                         \
+    {                                                                                                                  \
+        copies[i].stopped++;                                                                                           \
+    }                                                                                                                  \
+    static lp_name register_##i(const char *bytes, size_t len)                                                         \
+    {                                                                                                                  \
+        return other_register(&copies[i], bytes, len);                                                                 \
+    }                                                                                                                  \
+    static lp_token begin_##i(lp_name name)                                                                            \
+    {                                                                                                                  \
+        return other_begin(&copies[i], &table_##i, name);                                                              \
+    }                                                                                                                  \
+    static void count_##i(lp_name name, int64_t n)                                                                     \
+    {                                                                                                                  \
+        other_count(&copies[i], name, n);                                                                              \
+    }                                                                                                                  \
+    static const struct lp_table table_##i = {                                                                         \
+        .magic = LP_TABLE_MAGIC,                                                                                       \
+        .bytes = sizeof(struct lp_table),                                                                              \
+        .version = LP_TABLE_VERSION,                                                                                   \
+        .stop = stop_##i,                                                                                              \
+        .is_recording = is_recording_##i,                                                                              \
+        .name_register = register_##i,                                                                                 \
+        .phase_begin = begin_##i,                                                                                      \
+        .phase_end = other_end,                                                                                        \
+        .count = count_##i,                                                                                            \
+    }
+
+COPY(0);
+COPY(1);
+
+static int begin_test(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        while (copies[i].name_count)
+            free((void *)(uintptr_t)copies[i].names[--copies[i].name_count]);
+        memset(&copies[i], 0, sizeof copies[i]);
+    }
+    atomic_store(&lp__other_table, NULL);
+    return 0;
+}
+
+static void record_one(const char *name)
+{
+    lp_token token = lp_phase_begin(lp_name_register(name));
+    lp_count(lp_name_register("n"), 5);
+    lp_phase_end(token);
+}
+
+static void test_nothing_is_recorded_before_start(void **state)
+{
+    lp_token token = lp_phase_begin(lp_name_register("early"));
+    (void)state;
+    assert_null(token.scope);
+    lp_phase_end(token);
+    lp_count(lp_name_register("n"), 1);
+    lp_stop();
+}
+
+static void test_started_recording_is_kept_until_stop(void **state)
+{
+    struct lp_recording *recording;
+    struct temp_dir dir;
+    struct readback rb;
+    char run[80];
+    (void)state;
+    assert_int_equal(temp_dir_make(&dir), 0);
+    snprintf(run, sizeof run, "%.63s/run", dir.path);
+    assert_int_equal(lp_start(run, "tester"), 0);
+    assert_int_equal(lp_start("elsewhere", "again"), 0);
+    recording = atomic_load(&lp__installed);
+    lp__recording_retain(recording);
+    record_one("mine");
     lp_stop();
     assert_null(atomic_load(&lp__installed));
-    assert_int_equal(temp_dir_remove(&run->dir), 0);
-    unsetenv("LINEPROFILER_RUN_DIR");
-    unsetenv("LINEPROFILER_RUN_ID");
-}
-
-static int work(int n)
-{
-    LP_PHASE("work");
-    LP_COUNT("items", n);
-    if (n == 2) return n; /* every way out ends it */
-    LP_PHASE("rest");
-    return n + 1;
-}
-
-static void test_macros(void **state)
-{
-    struct run run;
-    struct readback rb;
-    int i;
-    (void)state;
-    start(&run);
-    for (i = 0; i < 5; i++)
-        (void)work(i);
-    read_installed(&rb);
-    assert_int_equal(phase_at(&rb, "work").calls, 5);
-    assert_int_equal(phase_at(&rb, "work/rest").calls, 4);
-    assert_int_equal(counter_at(&rb, "work", "items").counters.total_low, 10);
-    assert_int_equal(lp__recording_open_scopes(atomic_load(&lp__installed), lp__tls_thread), 0);
+    assert_false(lp__recording_is_open(recording));
+    record_one("late");
+    assert_int_equal(readback_recording(&rb, recording), 0);
+    assert_int_equal(phase_at(&rb, "mine").calls, 1);
+    assert_int_equal(phase_at(&rb, "late").calls, 0);
     readback_release(&rb);
-    stop(&run);
+    lp__recording_release(recording);
+    assert_int_equal(temp_dir_remove(&dir), 0);
 }
 
-static void test_names(void **state)
-{
-    lp_name name = lp_name_register("a name");
-    (void)state;
-    assert_true(name != 0);
-    assert_int_equal(lp_name_register("a name"), name);
-    assert_int_equal(lp_name_register_n("a name!", 6), name);
-    assert_true(lp_name_register_n("a\0b", 3) != lp_name_register("a"));
-    assert_int_equal(lp_name_register(NULL), 0);
-    assert_string_equal(lp_version(), LP_VERSION);
-}
-
-static void test_nothing_happens_while_nothing_records(void **state)
-{
-    lp_name name = lp_name_register("idle");
-    lp_token token, nothing = {NULL, 0, NULL};
-    (void)state;
-    errno = 5;
-    token = lp_phase_begin(name);
-    assert_null(token.scope);
-    lp_count(name, 1);
-    lp_phase_end(token);
-    lp_phase_end(nothing);
-    lp_stop();
-    lp_signal(name, "k");
-    lp_wait_on(name, "k");
-    (void)work(1);
-    assert_int_equal(errno, 5);
-}
-
-static void test_a_name_of_zero_is_not_recorded(void **state)
-{
-    struct run run;
-    struct readback rb;
-    (void)state;
-    start(&run);
-    lp_phase_end(lp_phase_begin(0));
-    lp_count(0, 1);
-    (void)work(1);
-    read_installed(&rb);
-    assert_int_equal(node_count(&rb), 3);
-    readback_release(&rb);
-    stop(&run);
-}
-
-static void test_tokens_of_every_age(void **state)
-{
-    struct run run;
-    struct readback rb;
-    lp_name name = lp_name_register("aged");
-    lp_token open, ended, of_old;
-    (void)state;
-    start(&run);
-    of_old = lp_phase_begin(name);
-    ended = lp_phase_begin(name);
-    lp_phase_end(ended);
-    stop(&run); /* of_old is still open */
-    lp_phase_end(of_old);
-    start(&run);
-    open = lp_phase_begin(name);
-    lp_phase_end(of_old);
-    lp_phase_end(ended);
-    lp_phase_end(open);
-    lp_phase_end(open);
-    read_installed(&rb);
-    assert_int_equal(phase_at(&rb, "aged").calls, 1);
-    assert_int_equal(drops_of(&rb, LP_DROP_END_WITHOUT_BEGIN), 3);
-    readback_release(&rb);
-    stop(&run);
-}
-
-struct handed {
-    lp_name name;
-    lp_token token;
-};
-
-static void *begin_one(void *arg)
-{
-    struct handed *handed = arg;
-    handed->token = lp_phase_begin(handed->name);
-    return NULL;
-}
-
-static void test_a_token_of_a_thread_and_a_recording_that_are_gone(void **state)
-{
-    struct run run;
-    struct handed handed = {.name = lp_name_register("handed")};
-    pthread_t thread;
-    (void)state;
-    start(&run);
-    assert_int_equal(pthread_create(&thread, NULL, begin_one, &handed), 0);
-    pthread_join(thread, NULL);
-    stop(&run); /* nobody holds it any more: it is freed */
-    lp_phase_end(handed.token);
-    start(&run);
-    lp_phase_end(handed.token);
-    stop(&run);
-}
-
-static void *end_one(void *arg)
-{
-    const struct handed *handed = arg;
-    lp_phase_end(handed->token);
-    return NULL;
-}
-
-static void test_another_thread_ends_it(void **state)
-{
-    struct run run;
-    struct readback rb;
-    struct handed handed = {.name = lp_name_register("handed")};
-    pthread_t thread;
-    (void)state;
-    start(&run);
-    handed.token = lp_phase_begin(handed.name);
-    assert_int_equal(pthread_create(&thread, NULL, end_one, &handed), 0);
-    pthread_join(thread, NULL);
-    (void)work(1);
-    read_installed(&rb);
-    assert_int_equal(phase_at(&rb, "handed").calls, 1);
-    assert_int_equal(phase_at(&rb, "work").calls, 1); /* not below it */
-    assert_int_equal(drops_of(&rb, LP_DROP_END_FOREIGN), 1);
-    readback_release(&rb);
-    stop(&run);
-}
-
-static int end_inherited(void *arg)
-{
-    const lp_token *token = arg;
-    lp_phase_end(*token);
-    (void)work(1);
-    lp_phase_end(*token);
-    return lp__recording_open_scopes(atomic_load(&lp__installed), lp__tls_thread) ? 1 : 0;
-}
-
-static void test_an_inherited_token(void **state)
-{
-    struct run run;
-    struct readback rb;
-    lp_token token;
-    (void)state;
-    start(&run);
-    token = lp_phase_begin(lp_name_register("parent"));
-    assert_int_equal(in_child(end_inherited, &token), 0);
-    lp_phase_end(token);
-    read_installed(&rb);
-    assert_int_equal(phase_at(&rb, "parent").calls, 1);
-    assert_int_equal(phase_at(&rb, "work").nodes, 0);
-    readback_release(&rb);
-    stop(&run);
-}
-
-static void test_starting_twice_is_once(void **state)
-{
-    struct run run;
-    struct lp_recording *first;
-    (void)state;
-    start(&run);
-    first = atomic_load(&lp__installed);
-    assert_int_equal(lp_start("/nowhere", "other"), 0);
-    assert_ptr_equal(atomic_load(&lp__installed), first);
-    stop(&run);
-    assert_true(lp_start("", NULL) < 0);
-}
-
-static void test_programs_are_told_of_the_present_run(void **state)
-{
-    struct run first, second;
-    (void)state;
-    start(&first);
-    assert_string_equal(getenv("LINEPROFILER_RUN_DIR"), first.path);
-    lp_stop();
-    start(&second);
-    assert_string_equal(getenv("LINEPROFILER_RUN_DIR"), second.path);
-    stop(&second);
-    assert_int_equal(temp_dir_remove(&first.dir), 0);
-}
-
-static void test_a_recording_that_others_installed_goes_on(void **state)
+static void test_stop_leaves_what_others_started(void **state)
 {
     struct stage stage;
     (void)state;
     stage_open(&stage);
     lp__install(stage.recording);
-    assert_int_equal(lp_start("/nowhere", NULL), 0);
     lp_stop();
-    assert_ptr_equal(atomic_load(&lp__installed), stage.recording);
     assert_true(lp__recording_is_open(stage.recording));
+    lp__install(NULL);
     stage_close(&stage);
 }
 
-/* -- programs that this one starts ------------------------------------------------------------------------------- */
-
-static int be_child(void)
+static void test_another_copy_gets_everything_once_it_records(void **state)
 {
-    if (lp_start(NULL, NULL)) return 1;
-    (void)work(1);
-    return 0; /* exit is a stop */
-}
-
-static void test_a_program_that_is_started_joins_the_run(void **state)
-{
-    struct run run;
-    struct lp_arena arena;
-    struct lp_rundir_list list;
-    size_t i;
-    int status;
-    pid_t pid;
+    lp_name name = lp_name_register("shared");
     (void)state;
-    start(&run);
-    (void)work(1);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        execl("/proc/self/exe", "test", "--child", (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-    lp__arena_init(&arena, (size_t)1 << 20);
-    assert_int_equal(lp__rundir_list(run.path, false, &arena, &list, NULL, NULL), 0);
-    assert_int_equal(list.count, 2);
-    for (i = 0; i < 2; i++) {
-        const char *attempt = lp__recording_attempt(atomic_load(&lp__installed));
-        const char *name = strrchr(list.files[i].path, '/') + 1;
-        assert_int_equal(strncmp(name, attempt, strlen(attempt)), 0);
-    }
-    lp__arena_release(&arena);
-    stop(&run);
+    lp_table_1.meet(&table_0);
+    lp_phase_end(lp_phase_begin(name)); /* it does not record yet */
+    assert_int_equal(copies[0].begun, 0);
+    copies[0].recording = 1;
+    record_one("shared");
+    assert_int_equal(copies[0].begun, 1);
+    assert_int_equal(copies[0].ended, 1);
+    assert_int_equal(copies[0].counted, 5);
+    assert_string_equal(copies[0].name, "n");
+    lp_phase_end(lp_phase_begin(name));
+    assert_string_equal(copies[0].name, "shared");
+    lp_stop();
+    assert_int_equal(copies[0].stopped, 1);
 }
 
-int main(int argc, char **argv)
+/* A name has another number in each copy, and going back and forth mixes none up. */
+static void test_names_are_translated_for_each_copy(void **state)
+{
+    lp_name first = lp_name_register("first"), second = lp_name_register("second");
+    (void)state;
+    copies[0].recording = copies[1].recording = 1;
+    for (int round = 0; round < 3; round++) {
+        lp_table_1.meet(&table_0);
+        lp_phase_end(lp_phase_begin(first));
+        assert_string_equal(copies[0].name, "first");
+        lp_phase_end(lp_phase_begin(second));
+        assert_string_equal(copies[0].name, "second");
+        lp_table_1.meet(&table_1);
+        lp_phase_end(lp_phase_begin(second));
+        assert_string_equal(copies[1].name, "second");
+        lp_phase_end(lp_phase_begin(first));
+        assert_string_equal(copies[1].name, "first");
+    }
+    assert_int_equal(copies[0].ended, 6);
+    assert_int_equal(copies[1].ended, 6);
+}
+
+static void test_token_ends_where_it_began(void **state)
+{
+    lp_token token;
+    (void)state;
+    lp_table_1.meet(&table_0);
+    copies[0].recording = 1;
+    token = lp_phase_begin(lp_name_register("x"));
+    copies[0].recording = 0;
+    copies[1].recording = 1;
+    lp_table_1.meet(&table_1);
+    lp_phase_end(token);
+    assert_int_equal(copies[0].ended, 1);
+    assert_int_equal(copies[1].ended, 0);
+}
+
+static void test_a_copy_does_not_meet_itself(void **state)
+{
+    (void)state;
+    lp_table_1.meet(&lp_table_1);
+    assert_null(atomic_load(&lp__other_table));
+    lp__table_look();
+    assert_null(atomic_load(&lp__other_table));
+}
+
+int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_macros),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_nothing_happens_while_nothing_records),
-        cmocka_unit_test(test_a_name_of_zero_is_not_recorded),
-        cmocka_unit_test(test_tokens_of_every_age),
-        cmocka_unit_test(test_a_token_of_a_thread_and_a_recording_that_are_gone),
-        cmocka_unit_test(test_another_thread_ends_it),
-        cmocka_unit_test(test_an_inherited_token),
-        cmocka_unit_test(test_starting_twice_is_once),
-        cmocka_unit_test(test_programs_are_told_of_the_present_run),
-        cmocka_unit_test(test_a_recording_that_others_installed_goes_on),
-        cmocka_unit_test(test_a_program_that_is_started_joins_the_run),
+        cmocka_unit_test_setup(test_nothing_is_recorded_before_start, begin_test),
+        cmocka_unit_test_setup(test_started_recording_is_kept_until_stop, begin_test),
+        cmocka_unit_test_setup(test_stop_leaves_what_others_started, begin_test),
+        cmocka_unit_test_setup(test_another_copy_gets_everything_once_it_records, begin_test),
+        cmocka_unit_test_setup(test_names_are_translated_for_each_copy, begin_test),
+        cmocka_unit_test_setup(test_token_ends_where_it_began, begin_test),
+        cmocka_unit_test_setup(test_a_copy_does_not_meet_itself, begin_test),
     };
-    if (argc > 1 && !strcmp(argv[1], "--child")) return be_child();
-    unsetenv("LINEPROFILER_RUN_DIR");
-    unsetenv("LINEPROFILER_RUN_ID");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
