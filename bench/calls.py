@@ -14,8 +14,9 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from typing import NoReturn
 
-from measure import Loop, Sample, Variant, driven, figure, loop_of, median, over_rows, row, run_rounds, samples
+from measure import Loop, Variant, driven, figure, loop_of, median, over_rows, row, run_rounds, samples
 
 
 class Empty:
@@ -112,7 +113,11 @@ def off_variants(_: str) -> list[Variant]:
     decorated = accounting.phase("decorated")(plain)
     if decorated is not plain:
         print("switched off, the decorator still returns something else", file=sys.stderr)
-    return [Variant("decorated, switched off", loop_of("f()", f=decorated), "loop")]
+    calls = "\n".join(["f()"] * 10)
+    return [
+        Variant("ten plain calls", loop_of(calls, f=plain), "loop"),
+        Variant("decorated, switched off", loop_of(calls, f=decorated), "loop"),
+    ]
 
 
 def reference_variants(run_dir: str) -> list[Variant]:
@@ -162,21 +167,27 @@ def other_variants(run_dir: str) -> list[Variant]:
     return found
 
 
+def print_and_leave(rows: list[dict[str, object]]) -> NoReturn:
+    sys.stdout.write("\n" + json.dumps(rows) + "\n")
+    sys.stdout.flush()
+    os._exit(0)  # what the tools do at an exit is not part of the rows, and one of them may print
+
+
 def main() -> None:
     which, run_dir, rounds, operations = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     make = {"ours": our_variants, "off": off_variants, "others": other_variants}[which]
     variants = baselines() + make(run_dir)
     run_rounds(variants, rounds, operations)
     costs = samples(variants)
+    if which == "off":
+        print_and_leave([row("decorated, switched off", costs["decorated, switched off"], costs["ten plain calls"])])
     hidden = {"loop again", "bare coroutine", "bare amounts"}
     rows = [row(v.name, costs[v.name], costs["empty"]) for v in variants if v.name not in hidden]
     rows.append(figure("loop, its twin's distance", abs(median(costs["loop again"].wall_ns)), "ns"))
     if which == "ours":
-        over = Sample.less(costs["sample=0.01"], costs["nothing installed, sample=0.01"])
-        rows += over_rows("sample=0.01, skipped entry over nothing installed", over)
-    sys.stdout.write("\n" + json.dumps(rows) + "\n")
-    sys.stdout.flush()
-    os._exit(0)  # what the tools do at an exit is not part of the rows, and one of them may print
+        name = "sample=0.01, skipped entry over nothing installed"
+        rows += over_rows(name, costs["sample=0.01"], costs["nothing installed, sample=0.01"])
+    print_and_leave(rows)
 
 
 if __name__ == "__main__":

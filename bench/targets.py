@@ -20,10 +20,11 @@ TARGETS: dict[str, Bound] = {
     # against the plain call, and against the same entry with nothing installed
     "decorated, switched off": 1.02,
     "sample=0.01, skipped entry over nothing installed": 25.0,
-    # against the same code without phases; 1.02 stands for no measurable slow-down: what the twins differ by here
-    "generator items while a phase is held": 1.02,
-    "next and close while a phase is held": 1.02,
-    "asyncio steps beside a task that holds a phase": 1.02,
+    # against the same code without phases; 1.03 stands for no measurable slow-down: twins differ by 1 % to
+    # 2 % here
+    "generator items while a phase is held": 1.03,
+    "next and close while a phase is held": 1.03,
+    "asyncio steps beside a task that holds a phase": 1.03,
     "asyncio steps inside one phase": 1.1,
     "MCTS, four phases": 1.1,
     "MCTS, nested with counters": 1.25,

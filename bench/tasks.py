@@ -141,7 +141,7 @@ def main() -> None:
     generators = generator_variants(prefix, accounting.phase)
     steps = step_variants(prefix, accounting.phase)
     run_rounds(generators, rounds, operations)
-    run_rounds(steps, max(rounds // 2, 10), 20 * TASKS)
+    run_rounds(steps, max(rounds // 2, 10), TASKS * (20 if which == "ours" else 4))
     costs = samples(generators + steps)
     bases = {"generator": "generator item", "next": "next and close", "asyncio": "asyncio step"}
     rows = []
