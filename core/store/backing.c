@@ -19,6 +19,7 @@
 
 #define COPY_INTERVAL_NETWORK_MS 10000u
 #define COPY_CHUNK               65536u
+#define UNRESERVED               "its file system does not reserve blocks for maps"
 
 void lp__backing_choose_name(struct lp_store *store, const struct lp_store_options *options)
 {
@@ -83,9 +84,9 @@ static int judge_file_system(struct lp_store *store, const struct lp_store_optio
 {
     const char *fs;
     enum lp_fs_kind kind = lp__fs_kind(fd, &fs);
-    if (kind == LP_FS_MAPPABLE || options->choice == LP_STORE_RUN_DIR) return 0;
+    if (kind == LP_FS_MAPPABLE || store->insists) return 0;
     if (kind == LP_FS_NETWORK && options->copy_interval_ms == 0) store->copy_interval_ms = COPY_INTERVAL_NETWORK_MS;
-    store->why_not_run_dir = "its file system does not reserve blocks for maps";
+    store->why_not_run_dir = UNRESERVED;
     return -EOPNOTSUPP;
 }
 
@@ -254,6 +255,15 @@ static int map_piece(struct lp_store *store, int fd, uint64_t from, uint64_t to)
     return rc;
 }
 
+/* Does what was asked for stand in the file's blocks?  A layered file system may hide one that promises too much. */
+static int check_reserved(struct lp_store *store, int fd, uint64_t to)
+{
+    struct stat st;
+    if (store->insists || fstat(fd, &st) || (uint64_t)st.st_blocks * 512 >= to) return 0;
+    store->why_not_run_dir = UNRESERVED;
+    return EOPNOTSUPP;
+}
+
 static int extend_file(struct lp_store *store, uint64_t from, uint64_t to)
 {
     int fd, rc;
@@ -263,6 +273,7 @@ static int extend_file(struct lp_store *store, uint64_t from, uint64_t to)
     do
         rc = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
     while (rc == EINTR);
+    if (rc == 0) rc = check_reserved(store, fd, to);
     if (rc == 0) rc = map_piece(store, fd, from, to);
     /* What did fit would stay allocated; if it cannot be given back either, that is harmless. */
     if (rc && ftruncate(fd, (off_t)from)) (void)errno;

@@ -186,7 +186,8 @@ static bool try_place(struct lp_store *store, const struct lp_store_options *opt
     if (lp__backing_create(store, options)) return false;
     if (grow_to(store, FIRST_BYTES) == 0) return true;
     lp__backing_remove(store);
-    if (place == LP_PLACE_RUN_DIR) store->why_not_run_dir = "the system refuses it space";
+    if (place == LP_PLACE_RUN_DIR && store->why_not_run_dir[0] == '\0')
+        store->why_not_run_dir = "the system refuses it space";
     store->grow_refused_at = 0;
     if (store->reserved == 0) (void)reserve_addresses(store, options->ceiling_bytes);
     return false;
@@ -212,6 +213,7 @@ int lp__store_open(struct lp_store *store, const struct lp_store_options *option
     lp__backing_choose_name(store, options);
     store->copy_interval_ms = options->copy_interval_ms ? options->copy_interval_ms : 1000;
     store->share_group = options->share_group;
+    store->insists = options->choice == LP_STORE_RUN_DIR;
     store->why_not_run_dir = "";
     store->clock_spacing_ns = CLOCK_SPACING_NS;
     rc = reserve_addresses(store, options->ceiling_bytes);
