@@ -2,9 +2,9 @@
  *
  * Every worker is a child of its own with a rank, an environment and a file, recorded through the core as any program's
  * is; only the clock is made up, as of a process that began ten minutes earlier, so that durations spread over the
- * histogram as real ones do (a median of its own for each path, between 1 us and 0.1 s, and mostly a factor of two either
- * way).  Paths hang in groups of ten below one phase. Every tenth path has a counter.  Each 97th worker leaves without
- * closing. */
+ * histogram as real ones do (a median of its own for each path, between 1 us and 0.1 s, and mostly a factor of two
+ * either way).  Paths hang in groups of ten below one phase. Every tenth path has a counter.  Each 97th worker leaves
+ * without closing. */
 // SPDX-License-Identifier: MIT
 #include <math.h>
 #include <sys/wait.h>
