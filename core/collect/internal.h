@@ -103,6 +103,7 @@ uint32_t lp__stack_end_all(struct lp_thread *thread, uint64_t now, struct lp_cpu
 /* A zeroed thread state in memory that a fork wipes; NULL without memory.  The recording's lock is held. */
 struct lp_thread *lp__thread_slab_take(struct lp_recording *recording);
 void lp__thread_slabs_free(struct lp_thread_slab *slabs);
+unsigned lp__thread_slab_count(const struct lp_recording *recording); /* tests */
 /* Lets go of the calling thread's states in recordings that were closed: the last one to do so frees the recording. */
 void lp__thread_leave_closed(void);
 

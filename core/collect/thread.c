@@ -72,6 +72,15 @@ void lp__thread_slabs_free(struct lp_thread_slab *slabs)
     }
 }
 
+unsigned lp__thread_slab_count(const struct lp_recording *recording)
+{
+    const struct lp_thread_slab *slab;
+    unsigned count = 0;
+    for (slab = recording->slabs; slab; slab = slab->next)
+        count++;
+    return count;
+}
+
 /* -- attaching --------------------------------------------------------------------------------------------------- */
 
 static bool init_state(struct lp_recording *recording, struct lp_thread *thread)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -58,6 +59,44 @@ static void test_our_own_ceiling(void **state)
     lp__recording_close(stage.recording);
     assert_true(report_says(stage.run, "entries NOT recorded: the store could not grow"));
     assert_true(report_says(stage.run, "counts NOT recorded"));
+    stage.recording->store.reserved = (uint64_t)256 << 20;
+    stage_close(&stage);
+}
+
+static void *record_without_a_place(void *arg)
+{
+    struct lp_recording *recording = arg;
+    int i;
+    for (i = 0; i < 1000; i++) {
+        entry_in(recording, "p");
+        if (lp__thread_find(recording)) fail_msg("a state without a place in the store");
+    }
+    return NULL;
+}
+
+/* A thread that comes when the store is full records nothing; that is counted, and costs no memory each time. */
+static void test_a_thread_that_comes_too_late(void **state)
+{
+    struct stage stage;
+    struct readback rb;
+    pthread_t thread;
+    (void)state;
+    stage_open(&stage);
+    entry_in(stage.recording, "early");
+    stage.recording->store.reserved = stage.recording->store.mapped;
+    while (lp__store_segment(&stage.recording->store, LP_SEGMENT_NODES, 1, 384, 8)) { /* until nothing is left */
+    }
+    assert_int_equal(pthread_create(&thread, NULL, record_without_a_place, stage.recording), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(lp__thread_slab_count(stage.recording), 1);
+    entry_in(stage.recording, "early");
+    lp__recording_close(stage.recording);
+    stage_read(&stage, &rb);
+    assert_int_equal(phase_at(&rb, "early").calls, 2);
+    assert_true(drops_of(&rb, LP_DROP_NO_SPACE) >= 1000);
+    assert_int_equal(threads_of(&rb).records, 1);
+    readback_release(&rb);
+    assert_true(report_says(stage.run, "entries NOT recorded"));
     stage.recording->store.reserved = (uint64_t)256 << 20;
     stage_close(&stage);
 }
@@ -228,9 +267,8 @@ static void test_a_limit_on_file_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_our_own_ceiling),
-        cmocka_unit_test(test_a_disk_that_fills_up),
-        cmocka_unit_test(test_a_disk_that_is_full),
+        cmocka_unit_test(test_our_own_ceiling),      cmocka_unit_test(test_a_thread_that_comes_too_late),
+        cmocka_unit_test(test_a_disk_that_fills_up), cmocka_unit_test(test_a_disk_that_is_full),
         cmocka_unit_test(test_a_limit_on_file_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
