@@ -385,14 +385,23 @@ static bool later_part(bool asked, const char *option)
 }
 
 /* The arguments of a phase, by position; NULL where not given. */
-enum { NAME, IO, SYNC, SAMPLE, ASYNC_WORK, ARGUMENTS };
+enum { NAME, IO, SYNC, SAMPLE, ASYNC_WORK, ARGUMENTS = LPX_PHASE_ARGUMENTS };
 static const char *const argument_names[ARGUMENTS] = {"name", "io", "sync", "sample", "async_work"};
 
-static bool place_keyword(PyObject *key, PyObject *value, PyObject **placed)
+/* Which argument a keyword names: by address mostly, for a compiler interns what stands in a call; -1 none. */
+static int argument_of(const struct lpx_state *state, PyObject *key)
 {
-    for (int i = 0; i < ARGUMENTS; i++) {
-        if (PyUnicode_CompareWithASCIIString(key, argument_names[i]) != 0) continue;
-        if (placed[i]) break;
+    for (int i = 0; i < ARGUMENTS; i++)
+        if (state->argument_names[i] == key) return i;
+    for (int i = 0; i < ARGUMENTS; i++)
+        if (PyUnicode_CompareWithASCIIString(key, argument_names[i]) == 0) return i;
+    return -1;
+}
+
+static bool place_keyword(const struct lpx_state *state, PyObject *key, PyObject *value, PyObject **placed)
+{
+    int i = argument_of(state, key);
+    if (i >= 0 && placed[i] == NULL) {
         placed[i] = value;
         return true;
     }
@@ -484,7 +493,7 @@ static PyObject *phase_from_vector(struct lpx_state *state, PyObject *recording,
     for (i = 0; i < count; i++)
         placed[i] = args[i];
     for (i = 0; i < named; i++)
-        if (!place_keyword(PyTuple_GET_ITEM(names, i), args[count + i], placed)) return NULL;
+        if (!place_keyword(state, PyTuple_GET_ITEM(names, i), args[count + i], placed)) return NULL;
     return phase_placed(state, placed);
 }
 
@@ -505,7 +514,7 @@ static PyObject *phase_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     for (Py_ssize_t i = 0; i < count && i < ARGUMENTS; i++)
         placed[i] = PyTuple_GET_ITEM(args, i);
     while (kwargs && PyDict_Next(kwargs, &at, &key, &value))
-        if (!place_keyword(key, value, placed)) return NULL;
+        if (!place_keyword(PyType_GetModuleState(type), key, value, placed)) return NULL;
     return phase_placed(PyType_GetModuleState(type), placed);
 }
 
@@ -625,8 +634,16 @@ static int add_self_methods(struct lpx_state *state)
 }
 #endif
 
+static bool intern_arguments(struct lpx_state *state)
+{
+    for (int i = 0; i < ARGUMENTS; i++)
+        if ((state->argument_names[i] = PyUnicode_InternFromString(argument_names[i])) == NULL) return false;
+    return true;
+}
+
 int lpx_phase_init(PyObject *module, struct lpx_state *state)
 {
+    if (!intern_arguments(state)) return -1;
     state->phase_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &phase_spec, NULL);
     if (state->phase_type == NULL) return -1;
     state->phase_type->tp_vectorcall = phase_make;
@@ -643,6 +660,8 @@ int lpx_phase_init(PyObject *module, struct lpx_state *state)
 
 void lpx_phase_release(struct lpx_state *state)
 {
+    for (int i = 0; i < ARGUMENTS; i++)
+        Py_CLEAR(state->argument_names[i]);
     while (state->free_phases) {
         struct lpx_phase *phase = state->free_phases;
         state->free_phases = phase->next_free;

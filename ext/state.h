@@ -10,8 +10,9 @@
 #include "collect/recording.h"
 #include "owners.h"
 
-#define LPX_NAME_SLOTS  256
-#define LPX_FREE_PHASES 64
+#define LPX_NAME_SLOTS      256
+#define LPX_PHASE_ARGUMENTS 5
+#define LPX_FREE_PHASES     64
 
 /* A str by address, and the number the core knows it by in the recording that `lpx_names.recording` names. */
 struct lpx_name_slot {
@@ -32,6 +33,7 @@ struct lpx_state {
     PyObject *profile_error;
     struct lpx_names names;
     struct lpx_hosts hosts;
+    PyObject *argument_names[LPX_PHASE_ARGUMENTS]; /* of phase(), interned; owned */
     struct lpx_phase *free_phases;
     int free_phase_count;
     uint64_t entry_cost_ps; /* what Python's side adds to an entry; 0 not measured yet */

@@ -51,6 +51,10 @@ static inline void lp__end(struct lp_thread *thread, struct lp_scope *scope)
 {
     uint64_t now;
     struct lp_cpu_time cpu;
+    if (__builtin_expect(lp__scope_is_skipped_top(thread, scope), 0)) {
+        lp__scope_pop_skipped(thread, scope);
+        return;
+    }
     lp__read_clocks(thread, &now, &cpu);
     /* else this scope's time would be charged to one below that ended before it */
     if (__builtin_expect(atomic_load_explicit(&thread->marks, memory_order_relaxed) != NULL, 0))

@@ -78,4 +78,17 @@ static inline void lp__scope_pop(struct lp_thread *thread, struct lp_scope *scop
     lp__scope_give(thread, scope);
 }
 
+/* A plain entry left out by sample=, on top: it goes as it came, without a look at a clock. */
+static inline bool lp__scope_is_skipped_top(const struct lp_thread *thread, const struct lp_scope *scope)
+{
+    return (scope->flags & LP_SCOPE_SKIPPED) && scope == thread->top && scope->owner == NULL &&
+           lp__scope_state(scope) == LP_SCOPE_RUNNING;
+}
+
+static inline void lp__scope_pop_skipped(struct lp_thread *thread, struct lp_scope *scope)
+{
+    thread->top = scope->below;
+    lp__scope_give(thread, scope);
+}
+
 #endif
