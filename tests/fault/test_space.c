@@ -55,10 +55,87 @@ static void test_our_own_ceiling(void **state)
     assert_int_equal(rb.image.header.grow_errno, EFBIG);
     assert_true(rb.image.header.write_failures >= 1);
     assert_int_equal(rb.image.header.file_bytes, 512 * 1024);
+    assert_true(rb.image.header.tiled_bytes + 2 * LP_SEGMENT_ALIGN > 512 * 1024); /* all of it is used */
     readback_release(&rb);
     lp__recording_close(stage.recording);
     assert_true(report_says(stage.run, "entries NOT recorded: the store could not grow"));
     assert_true(report_says(stage.run, "counts NOT recorded"));
+    stage.recording->store.reserved = (uint64_t)256 << 20;
+    stage_close(&stage);
+}
+
+/* Takes all there is, so that only what segments hold already is left. */
+static void exhaust(struct lp_recording *recording)
+{
+    recording->store.reserved = recording->store.mapped;
+    while (lp__store_segment(&recording->store, LP_SEGMENT_NODES, 1, 384, 8)) {
+    }
+}
+
+static void test_below_a_phase_without_a_place_nothing_has_one(void **state)
+{
+    static char lengthy[5000];
+    struct stage stage;
+    struct readback rb;
+    struct lp_thread *thread;
+    struct lp_scope *unplaced, *known;
+    size_t bytes;
+    int i;
+    (void)state;
+    memset(lengthy, 'l', sizeof lengthy);
+    stage_open(&stage);
+    entry_in(stage.recording, "known"); /* its name is in the store, and the segment of nodes has room */
+    exhaust(stage.recording);
+    thread = lp__thread_of(stage.recording);
+    unplaced = lp__begin(thread, lp__name_register(lengthy, sizeof lengthy), NULL, 0);
+    known = lp__begin(thread, named("known"), NULL, 0);
+    assert_true(unplaced->flags & known->flags & LP_SCOPE_DROPPED);
+    lp__end(thread, unplaced); /* out of order, too */
+    lp__end(thread, known);
+    bytes = stage.recording->arena.bytes;
+    for (i = 0; i < 5000; i++)
+        lp__count(thread, lp__name_register(lengthy, sizeof lengthy), 1);
+    assert_int_equal(stage.recording->arena.bytes, bytes);
+    stage_read(&stage, &rb);
+    assert_int_equal(node_count(&rb), 2);
+    assert_int_equal(phase_at(&rb, "known").calls, 1);
+    assert_int_equal(drops_of(&rb, LP_DROP_NO_SPACE), 2);
+    assert_int_equal(drops_of(&rb, LP_DROP_COUNTER_NO_SPACE), 5000);
+    assert_sums(&rb);
+    readback_release(&rb);
+    stage.recording->store.reserved = (uint64_t)256 << 20;
+    stage_close(&stage);
+}
+
+static void test_dropped_and_recorded_phases_end_in_any_order(void **state)
+{
+    static char lengthy[5000];
+    struct stage stage;
+    struct readback rb;
+    struct lp_thread *thread;
+    struct lp_scope *scopes[4];
+    lp_name_id names[4];
+    int i, first;
+    (void)state;
+    memset(lengthy, 'm', sizeof lengthy);
+    stage_open(&stage);
+    entry_in(stage.recording, "a");
+    exhaust(stage.recording);
+    thread = lp__thread_of(stage.recording);
+    for (i = 0; i < 4; i++)
+        names[i] = i ? lp__name_register(lengthy, sizeof lengthy - (size_t)i) : named("a");
+    for (first = 0; first < 4; first++) {
+        for (i = 0; i < 4; i++)
+            scopes[i] = lp__begin(thread, names[i], NULL, 0);
+        for (i = 0; i < 4; i++)
+            lp__end(thread, scopes[(first + i) % 4]);
+    }
+    stage_read(&stage, &rb);
+    assert_int_equal(phase_at(&rb, "a").calls, 5);
+    assert_int_equal(phase_at(&rb, "a").inner, 0); /* the time of what was dropped stays its own */
+    assert_int_equal(drops_of(&rb, LP_DROP_NO_SPACE), 12);
+    assert_sums(&rb);
+    readback_release(&rb);
     stage.recording->store.reserved = (uint64_t)256 << 20;
     stage_close(&stage);
 }
@@ -83,9 +160,7 @@ static void test_a_thread_that_comes_too_late(void **state)
     (void)state;
     stage_open(&stage);
     entry_in(stage.recording, "early");
-    stage.recording->store.reserved = stage.recording->store.mapped;
-    while (lp__store_segment(&stage.recording->store, LP_SEGMENT_NODES, 1, 384, 8)) { /* until nothing is left */
-    }
+    exhaust(stage.recording);
     assert_int_equal(pthread_create(&thread, NULL, record_without_a_place, stage.recording), 0);
     pthread_join(thread, NULL);
     assert_int_equal(lp__thread_slab_count(stage.recording), 1);
@@ -267,8 +342,12 @@ static void test_a_limit_on_file_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_our_own_ceiling),      cmocka_unit_test(test_a_thread_that_comes_too_late),
-        cmocka_unit_test(test_a_disk_that_fills_up), cmocka_unit_test(test_a_disk_that_is_full),
+        cmocka_unit_test(test_our_own_ceiling),
+        cmocka_unit_test(test_below_a_phase_without_a_place_nothing_has_one),
+        cmocka_unit_test(test_dropped_and_recorded_phases_end_in_any_order),
+        cmocka_unit_test(test_a_thread_that_comes_too_late),
+        cmocka_unit_test(test_a_disk_that_fills_up),
+        cmocka_unit_test(test_a_disk_that_is_full),
         cmocka_unit_test(test_a_limit_on_file_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,6 +85,19 @@ static void test_what_was_never_registered_is_not_found(void **state)
     assert_string_equal(lp__name_text(UINT32_MAX, &len), "");
 }
 
+static void test_without_memory_a_name_is_none(void **state)
+{
+    static char lengthy[100000];
+    (void)state;
+    memset(lengthy, 'z', sizeof lengthy);
+    (void)named("some name");
+    lp__mem_fail_after(0);
+    assert_int_equal(lp__name_register(lengthy, sizeof lengthy), 0);
+    assert_int_equal(lp__name_find(lengthy, sizeof lengthy), 0);
+    lp__mem_fail_after(-1);
+    assert_true(lp__name_register(lengthy, sizeof lengthy) > 1);
+}
+
 static void test_digits_make_a_shape(void **state)
 {
     uint64_t shape = lp__name_shape(named("file 7 of 10"));
@@ -147,6 +160,7 @@ int main(void)
         cmocka_unit_test(test_names_reach_the_store_whole),
         cmocka_unit_test(test_too_long_a_name_is_none),
         cmocka_unit_test(test_what_was_never_registered_is_not_found),
+        cmocka_unit_test(test_without_memory_a_name_is_none),
         cmocka_unit_test(test_digits_make_a_shape),
         cmocka_unit_test(test_threads_agree_on_numbers),
         cmocka_unit_test(test_names_of_a_shape_are_counted_once_each),

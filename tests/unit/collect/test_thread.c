@@ -189,6 +189,52 @@ static void test_a_close_stops_every_thread(void **state)
     }
 }
 
+struct turning {
+    struct lp_recording *first, *second;
+    pthread_barrier_t barrier;
+};
+
+static void *turn_to_the_second(void *arg)
+{
+    struct turning *turning = arg;
+    entry_in(turning->first, "p");
+    pthread_barrier_wait(&turning->barrier);
+    pthread_barrier_wait(&turning->barrier); /* the first was closed meanwhile */
+    entry_in(turning->second, "p");
+    pthread_barrier_wait(&turning->barrier);
+    pthread_barrier_wait(&turning->barrier);
+    return NULL;
+}
+
+/* A closed recording is kept by whoever opened it, and by threads only until they record elsewhere. */
+static void test_threads_let_go_of_what_was_closed(void **state)
+{
+    struct stage one, two;
+    struct turning turning;
+    pthread_t thread;
+    (void)state;
+    stage_open(&one);
+    stage_open(&two);
+    turning.first = one.recording;
+    turning.second = two.recording;
+    pthread_barrier_init(&turning.barrier, NULL, 2);
+    assert_int_equal(pthread_create(&thread, NULL, turn_to_the_second, &turning), 0);
+    entry_in(one.recording, "p");
+    pthread_barrier_wait(&turning.barrier);
+    assert_int_equal(atomic_load(&one.recording->references), 3);
+    lp__recording_close(one.recording);
+    assert_int_equal(atomic_load(&one.recording->references), 2); /* ours, and the other thread's */
+    pthread_barrier_wait(&turning.barrier);
+    pthread_barrier_wait(&turning.barrier);
+    assert_int_equal(atomic_load(&one.recording->references), 1);
+    assert_int_equal(atomic_load(&two.recording->references), 2);
+    pthread_barrier_wait(&turning.barrier);
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&turning.barrier);
+    stage_close(&one);
+    stage_close(&two);
+}
+
 /* A thread may hold the address of a recording that is gone by the time it looks. */
 static void test_a_stale_recording_records_nothing(void **state)
 {
@@ -256,6 +302,7 @@ int main(void)
         cmocka_unit_test(test_two_recordings_in_several_threads),
         cmocka_unit_test(test_a_state_is_made_at_the_first_record_only),
         cmocka_unit_test(test_a_close_stops_every_thread),
+        cmocka_unit_test(test_threads_let_go_of_what_was_closed),
         cmocka_unit_test(test_a_stale_recording_records_nothing),
         cmocka_unit_test(test_a_handle_outlives_thread_and_recording),
         cmocka_unit_test(test_native_thread_names),
