@@ -208,6 +208,7 @@ static void test_it_beats(void **state)
 static int record_in_child(void *arg)
 {
     struct stage *stage = arg;
+    alarm(20);
     entry_in(stage->recording, "child");
     count_in(stage->recording, "n", 7);
     return 0;
@@ -416,6 +417,29 @@ static void test_the_child_of_a_raw_clone(void **state)
     stage_close(&stage);
 }
 
+/* Another thread of the parent may be holding any lock at that moment. */
+static void test_a_raw_clone_while_locks_are_held(void **state)
+{
+    struct stage stage;
+    int rc;
+    (void)state;
+    if (SANITIZED_THREADS) skip();
+    stage_open(&stage);
+    entry_in(stage.recording, "parent");
+    pthread_mutex_lock(&stage.recording->lock);
+    pthread_mutex_lock(&stage.recording->store.lock);
+    pthread_mutex_lock(&stage.recording->copy_lock);
+    lp__name_lock();
+    rc = in_raw_clone(record_in_child, &stage);
+    lp__name_unlock();
+    pthread_mutex_unlock(&stage.recording->copy_lock);
+    pthread_mutex_unlock(&stage.recording->store.lock);
+    pthread_mutex_unlock(&stage.recording->lock);
+    assert_int_equal(rc, 0); /* else it waited until the alarm */
+    assert_int_equal(calls_in_all(&stage, "child"), 1);
+    stage_close(&stage);
+}
+
 /* -- threads and forks ------------------------------------------------------------------------------------------- */
 
 static void *one_entry(void *arg)
@@ -620,6 +644,7 @@ int main(void)
         cmocka_unit_test(test_grandchildren),
         cmocka_unit_test(test_a_grandchild_of_a_silent_child),
         cmocka_unit_test(test_the_child_of_a_raw_clone),
+        cmocka_unit_test(test_a_raw_clone_while_locks_are_held),
         cmocka_unit_test(test_threads_of_a_child_that_record_first_together),
         cmocka_unit_test(test_forks_in_threads_while_others_record),
         cmocka_unit_test(test_exit_is_a_close),
