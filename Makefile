@@ -77,7 +77,8 @@ ubsan: .venv/.tools ## undefined-behaviour sanitizer alone, optimised as shipped
 tsan: .venv/.tools ## thread sanitizer: C unit tests
 	$(call configure,build/tsan,-Db_sanitize=thread -Dc_args=-Wno-tsan)
 	$(call compile,build/tsan)
-	$(call meson_test,build/tsan,-t 6 --wrapper '$(CURDIR)/tools/no-aslr')
+	@TSAN_OPTIONS='die_after_fork=0 suppressions=$(CURDIR)/tools/tsan.supp' $(MESON) test -C build/tsan --no-rebuild \
+	  --print-errorlogs --num-processes $(JOBS) -t 6 --wrapper '$(CURDIR)/tools/no-aslr'
 
 matrix: .venv/.tools .venv/.need-matrix ## Python 3.14 and 3.15 in a chroot, and the core for arm64 under qemu
 	@tools/matrix
