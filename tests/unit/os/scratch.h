@@ -13,11 +13,11 @@
 
 static char scratch[512]; /* absolute, without a final slash */
 
-/* The path of a name below the folder; valid until four more calls. */
+/* The path of a name below the folder; valid until four more calls of the thread. */
 static inline const char *at(const char *name)
 {
-    static char paths[4][1024];
-    static unsigned turn;
+    static _Thread_local char paths[4][1024];
+    static _Thread_local unsigned turn;
     char *path = paths[turn++ % 4];
     snprintf(path, sizeof paths[0], "%s/%s", scratch, name);
     return path;

@@ -196,6 +196,9 @@ static void write_through_pipe(bool non_blocking)
 static void test_write_survives_interruption_and_short_writes(void **state)
 {
     (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* the sanitizer holds signals back until a write returns, and this one waits for the signal */
+#endif
     write_through_pipe(false);
     write_through_pipe(true);
 }
