@@ -84,6 +84,8 @@ static inline uint64_t lp__recording_next_owner_serial(struct lp_recording *reco
     return ++recording->owner_serial;
 }
 
+char *lp__copy_bytes(const char *bytes, size_t len); /* on the heap, a NUL behind; NULL without memory */
+
 /* Zeroed memory that lives as long as the recording's present process; NULL without. Takes the lock. */
 void *lp__recording_block(struct lp_recording *recording, size_t bytes);
 
