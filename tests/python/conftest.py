@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -16,6 +17,9 @@ from lineprofiler.accounting import MergedRun, PhaseStats, merge_run
 from watching import watch as watch
 
 PROGRAM_TIMEOUT_S = 60
+
+# A shell that starts us in the background has children ignore Ctrl-C; ours shall take it as a terminal's do.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

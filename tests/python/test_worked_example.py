@@ -244,7 +244,10 @@ def test_page_adds_up_to_its_json(nested: Path) -> None:
         assert abs(wait - 100 * row["wait_ns"] / row["wall_ns"]) <= 0.51
     counters = re.findall(rf"^    \+ (\S+) +([\d,]+) +([\d,.]+)/s +({DURATION})/ea", text, re.MULTILINE)
     details = {c["name"]: (c, row) for row in rows.values() for c in row["counter_details"]}
-    assert {name for name, *_ in counters} == {"children_scored", "tree_depth", "rollout_plies"}
+    # which six of the seven phases are the page's depends on what else the machine does
+    expected = {c["name"] for label in printed for c in rows[label]["counter_details"]}
+    assert {name for name, *_ in counters} == expected
+    assert expected
     for name, total, rate, each in counters:
         counter, row = details[name]
         assert int(total.replace(",", "")) == counter["total"]
