@@ -137,10 +137,10 @@ bool lp__backing_shm_prefix(const char *run_dir, char prefix[18])
 
 static int create_in_shm(struct lp_store *store)
 {
-    char directory[64], name[210] = "";
+    char directory[64], name[210] = "0000000000000000.";
     const char *fs;
     int at, fd;
-    if (store->path[0]) (void)lp__backing_shm_prefix(store->run_dir, name);
+    store->stray = store->path[0] == '\0' || !lp__backing_shm_prefix(store->run_dir, name);
     at = lp__backing_shm_directory(directory, true);
     if (at < 0) return at;
     memcpy(name + strlen(name), store->name, strlen(store->name) + 1);

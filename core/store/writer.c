@@ -387,6 +387,6 @@ void lp__store_finish(struct lp_store *store)
     lp__store_heartbeat(store, true);
     header->closed_ticks = header->heartbeat_ticks;
     __atomic_store_n(&header->state, LP_STATE_FINISHED, __ATOMIC_RELEASE);
-    if (lp__store_copy_out(store) == 0 && store->place == LP_PLACE_SHM) lp__backing_remove(store);
+    if ((lp__store_copy_out(store) == 0 || store->stray) && store->place == LP_PLACE_SHM) lp__backing_remove(store);
     errno = saved;
 }

@@ -53,6 +53,7 @@ struct lp_store {
     ino_t inode;
     bool own_folder;
     bool share_group;
+    bool stray;   /* in tmpfs without a run directory by which it could be found again */
     bool insists; /* on the run directory, whatever its file system */
     uint32_t thread_count;
     uint32_t copy_interval_ms;
