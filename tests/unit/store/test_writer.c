@@ -462,6 +462,23 @@ static void test_without_a_run_directory_recording_goes_on_and_says_why(void **s
     close_store(&f);
 }
 
+static void test_a_live_file_that_nobody_could_find_goes_in_the_end(void **state)
+{
+    struct fixture f;
+    char live[PATH_MAX];
+    (void)state;
+    prepare(&f, LP_STORE_AUTO);
+    assert_int_equal(temp_dir_put(&f.dir, "run", "a file", 6), 0);
+    assert_int_equal(lp__store_open(&f.store, &f.options, NULL), 0);
+    assert_int_equal(f.store.place, LP_PLACE_SHM);
+    memcpy(live, f.store.live_path, sizeof live);
+    assert_true(exists(live));
+    lp__store_finish(&f.store);
+    assert_false(exists(live));
+    lp__store_release(&f.store);
+    assert_int_equal(temp_dir_remove(&f.dir), 0);
+}
+
 static void test_a_shared_run_is_readable_by_the_group_whatever_the_umask(void **state)
 {
     static const enum lp_store_choice choices[] = {LP_STORE_RUN_DIR, LP_STORE_MEMORY};
@@ -616,6 +633,7 @@ int main(void)
         cmocka_unit_test(test_a_removed_run_directory_is_made_again_for_a_copy),
         cmocka_unit_test(test_memory_grows_too),
         cmocka_unit_test(test_without_a_run_directory_recording_goes_on_and_says_why),
+        cmocka_unit_test(test_a_live_file_that_nobody_could_find_goes_in_the_end),
         cmocka_unit_test(test_a_shared_run_is_readable_by_the_group_whatever_the_umask),
         cmocka_unit_test(test_a_child_abandons_without_a_trace),
         cmocka_unit_test(test_the_folder_in_tmpfs_is_made_for_oneself),
