@@ -238,8 +238,6 @@ void lp__recording_after_fork(struct lp_recording *recording)
     recording->store_made = false;
     recording->threads = recording->free_threads = NULL;
     lp__map_release(&recording->paths);
-    while (recording->owner_list)
-        lp__owner_free(recording->owner_list);
     lp__map_release(&recording->owners);
     lp__free(recording->name_refs);
     recording->name_refs = NULL;
@@ -353,6 +351,8 @@ void lp__recording_retain(struct lp_recording *recording)
 static void free_recording(struct lp_recording *recording)
 {
     size_t i;
+    while (recording->owner_list) /* they lie in the arena, and the host looks at each once more */
+        lp__owner_free(recording->owner_list);
     lp__store_release(&recording->store);
     lp__thread_slabs_free(recording->slabs);
     lp__arena_release(&recording->arena);
