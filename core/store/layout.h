@@ -100,12 +100,13 @@ enum lp_segment_type {
     LP_SEGMENT_NAMES = 3,    /* struct lp_name_record */
     LP_SEGMENT_THREADS = 4,  /* struct lp_thread_record */
     LP_SEGMENT_NODES = 5,    /* struct lp_node_record, one owner thread */
-    LP_SEGMENT_HIST = 6,     /* struct lp_hist_block and lp_hist_record, one owner thread */
+    LP_SEGMENT_HIST = 6,     /* struct lp_hist_block, lp_hist_record and lp_trend_record, one owner thread */
     LP_SEGMENT_COUNTERS = 7, /* struct lp_counter_record, one owner thread */
     /* reserved for the parts to come: they need no new format */
     LP_SEGMENT_CODE = 16,    /* code objects, source, line tables */
     LP_SEGMENT_LINES = 17,   /* per-thread line slots */
     LP_SEGMENT_EDGES = 18,   /* caller -> callee */
+    LP_SEGMENT_REGIONS = 19, /* struct lp_region_entry_record, one owner thread */
     LP_SEGMENT_SAMPLES = 24, /* resource samples */
     LP_SEGMENT_SPANS = 32,   /* timeline rings */
     LP_SEGMENT_LINKS = 33    /* signal / wait_on */
@@ -165,6 +166,8 @@ enum lp_drop {
     LP_DROP_HIST_NO_SPACE,     /* entries counted and timed, but not in the histogram */
     LP_DROP_WARNING,           /* a warning that the program's filters turned into an error */
     LP_DROP_HOOK,              /* a host hook failed and was disarmed */
+    LP_DROP_LINES_NO_SPACE,    /* calls of functions whose line table could not be made: the store could not grow */
+    LP_DROP_LINES_LOST,        /* line events whose frame had no place: not counted */
     LP_DROP_COUNT = 16         /* room; the layout does not change */
 };
 
@@ -199,6 +202,19 @@ static_assert(sizeof(struct lp_hist_record) == 256, "");
 struct lp_hist_block {
     uint32_t count[16];
 };
+
+/* How the wall of a node's entries grew: mark[i] is the node's `wall` after (i + 1) * stride finished entries, shifted
+ * right by `shift`.  Made with entry LP_TREND_STRIDE.  When it is full every second mark is dropped and the stride
+ * doubled; while marks are rewritten `count` is 0. */
+#define LP_TREND_MARKS  28
+#define LP_TREND_STRIDE 4
+struct lp_trend_record {
+    uint64_t stride; /* entries from mark to mark */
+    uint32_t count;  /* marks in use */
+    uint32_t shift;
+    uint32_t mark[LP_TREND_MARKS];
+};
+static_assert(sizeof(struct lp_trend_record) == 128, "");
 
 enum lp_node_flags {
     LP_NODE_ROOT = 1u << 0,
@@ -236,7 +252,7 @@ struct lp_node_record {
     uint64_t skipped;           /* 104  entries left out by sample=, not in begun or calls */
     uint64_t async_entries;     /* 112  finished entries marked as submission time */
     lp_ref counters;            /* 120  first lp_counter_record */
-    uint32_t reserved;          /* 124 */
+    lp_ref trend;               /* 124  lp_trend_record; 0: too few entries, or no space when it was due */
     struct lp_hist_record hist; /* 128  of wall ticks */
 };
 static_assert(sizeof(struct lp_node_record) == 384, "");
@@ -255,5 +271,126 @@ struct lp_counter_record {
     uint64_t reserved;
 };
 static_assert(sizeof(struct lp_counter_record) == 64, "");
+
+/* LP_SEGMENT_CODE: what line tables refer to.  Records vary and follow one another, each a multiple of 8 bytes; the
+ * first two words say how long and of which kind.  Written by the process under its lock. */
+enum lp_code_kind {
+    LP_CODE_FILE = 1,     /* struct lp_file_record */
+    LP_CODE_FUNCTION = 2, /* struct lp_code_record */
+    LP_CODE_SUMS = 3,     /* struct lp_sums_record */
+    LP_CODE_REGION = 4    /* struct lp_region_record */
+};
+
+/* A source file, or what stands for one.  The text is kept only where it cannot be read again (notebook cells, exec);
+ * else it is read from `path` and believed if its hash agrees. */
+struct lp_file_record {
+    uint32_t bytes, kind;
+    lp_ref path;           /*  8  co_filename as the program had it, made absolute where it names a file */
+    uint32_t flags;        /* 12  enum lp_file_flags */
+    uint64_t source_hash;  /* 16  lp__hash_bytes of the text; 0: there was none to be had */
+    uint64_t source_bytes; /* 24 */
+    uint32_t text_bytes;   /* 32  of the text that follows, 0: not kept */
+    uint32_t reserved;     /* 36 */
+    /* text */
+};
+enum lp_file_flags { LP_FILE_NO_SOURCE = 1u << 0 };
+
+/* A code object: its identity, and raw what the rows of its statements are worked out from.  `hash` covers all of the
+ * record but `file` and `name`: equal hashes in equal files are one function's code. */
+struct lp_code_record {
+    uint32_t bytes, kind;
+    lp_ref file;                                      /*  8 */
+    lp_ref name;                                      /* 12  qualified name */
+    uint32_t first_line;                              /* 16 */
+    uint32_t flags;                                   /* 20  co_flags */
+    uint32_t python;                                  /* 24  PY_VERSION_HEX of the interpreter */
+    uint32_t slot_count;                              /* 28  places that can send a line event */
+    uint32_t branch_count;                            /* 32  conditional jumps that are counted, two counters each */
+    uint32_t code_bytes, lines_bytes, handlers_bytes; /* 36  co_code, co_linetable, co_exceptiontable */
+    uint64_t hash;                                    /* 48 */
+    /* struct lp_place[slot_count], struct lp_place[branch_count], the three tables, padding to 8 */
+};
+struct lp_place {
+    uint32_t offset; /* of the instruction, in code units, prefixes included */
+    uint32_t line;   /* 0: none */
+};
+
+/* How many executions of statements the counters of one code object stand for, once somebody has worked it out:
+ * rows[row_count], then the terms of each row in turn.  Counter numbers: 0 … slot_count-1 the line events of a slot,
+ * slot_count the calls, then two for each counted branch: not taken, taken. */
+struct lp_sums_record {
+    uint32_t bytes, kind;
+    uint64_t code_hash;   /*  8  of the lp_code_record */
+    uint64_t source_hash; /* 16  of the file it was worked out from */
+    uint32_t row_count;   /* 24 */
+    uint32_t term_count;  /* 28  of all rows */
+    uint32_t pass;        /* 32  version of the way it was worked out */
+    uint32_t reserved;    /* 36 */
+    /* struct lp_sums_row[row_count], struct lp_sums_term[term_count] */
+};
+enum lp_row_mark {
+    LP_ROW_EXACT = 0,
+    LP_ROW_EVENTS = 1, /* not provable: show line events instead */
+    LP_ROW_PART = 2    /* a row within a statement that starts on an earlier one */
+};
+struct lp_sums_row {
+    uint32_t line;
+    uint16_t mark; /* enum lp_row_mark */
+    uint16_t term_count;
+};
+struct lp_sums_term {
+    int32_t factor;
+    uint32_t counter;
+};
+
+/* A region by its path: with profiler.region("a"): with profiler.region("b"): */
+struct lp_region_record {
+    uint32_t bytes, kind;
+    lp_ref parent; /*  8  an outer region's record; 0 none */
+    lp_ref name;   /* 12 */
+};
+
+/* LP_SEGMENT_LINES: one table per thread, code object and region.  Every word is written by the owner thread. */
+struct lp_line_table_record {
+    uint32_t bytes;        /*  0  of the whole record */
+    uint32_t slot_count;   /*  4 */
+    lp_ref code;           /*  8  struct lp_code_record */
+    lp_ref region;         /* 12  struct lp_region_record; 0: outside any region */
+    uint64_t calls;        /* 16  entries of the function (not resumptions) */
+    uint64_t wall;         /* 24  inclusive time of outermost calls, ticks */
+    uint32_t branch_count; /* 32 */
+    uint32_t active;       /* 36  activations on the stack: a call that is not the outermost adds nothing to `wall` */
+    /* struct lp_line_slot[slot_count + 1], uint64_t branches[branch_count][2] */
+};
+/* One place.  The last slot of a table is the function's entry: what runs before its first line.
+ *   self = own[0] + own[1]      inclusive = own[0] + below */
+struct lp_line_slot {
+    uint64_t events;    /*  0  line events */
+    uint64_t own[2];    /*  8  ticks here; [1]: while an outer activation is in a call from this very place */
+    uint64_t below;     /* 24  ticks of functions called from here, outermost activations only */
+    uint64_t suspended; /* 32  ticks its frame was suspended here */
+    uint32_t open;      /* 40  calls from here that are running */
+    lp_ref edges;       /* 44  first struct lp_edge_record */
+};
+static_assert(sizeof(struct lp_line_slot) == 48, "");
+#define LP_LINE_ENTRY(slot_count) (slot_count) /* index of the entry slot */
+
+/* LP_SEGMENT_EDGES: who called whom from where.  One owner thread. */
+struct lp_edge_record {
+    lp_ref next;    /*  0  of the same slot */
+    lp_ref code;    /*  4  the callee's lp_code_record */
+    uint64_t calls; /*  8 */
+    uint64_t wall;  /* 16  ticks, calls that are the caller slot's outermost only */
+};
+static_assert(sizeof(struct lp_edge_record) == 24, "");
+
+/* LP_SEGMENT_REGIONS: entries and time of one region on one thread. */
+struct lp_region_entry_record {
+    lp_ref region;
+    uint32_t open;
+    uint64_t entries;
+    uint64_t wall;      /* ticks */
+    uint64_t start_sum; /* of the open ones */
+};
 
 #endif
