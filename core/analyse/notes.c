@@ -248,6 +248,8 @@ static const char *drop_words(unsigned drop)
         [LP_DROP_HIST_NO_SPACE] = "entries missing from the percentiles only: the store could not grow",
         [LP_DROP_WARNING] = "warnings that the program turns into errors, swallowed",
         [LP_DROP_HOOK] = "interpreter hooks failed and were disarmed; suspended time after that is not known",
+        [LP_DROP_LINES_NO_SPACE] = "calls whose lines were NOT recorded: the store could not grow",
+        [LP_DROP_LINES_LOST] = "line events NOT counted: their frame had no place",
     };
     return words[drop];
 }

@@ -65,6 +65,10 @@ const char *lp__drop_name(enum lp_drop drop)
         return "warning";
     case LP_DROP_HOOK:
         return "hook";
+    case LP_DROP_LINES_NO_SPACE:
+        return "lines_no_space";
+    case LP_DROP_LINES_LOST:
+        return "lines_lost";
     case LP_DROP_COUNT:
         break;
     }
