@@ -52,25 +52,30 @@ static bool has_ended(const struct lpx_frame *frame)
 #endif
 }
 
-static PyObject *run_generator(struct lpx_hosts *hosts, PyThreadState *tstate, RAW_FRAME *raw, int throwing)
+static void has_run(struct lpx_hosts *hosts, PyThreadState *tstate, struct lpx_frame *frame, PyObject *result)
 {
-    struct lpx_frame *frame = (struct lpx_frame *)raw, *up;
     PyCodeObject *code = lpx_frame_code(frame);
-    PyObject *result;
-    if (hosts->unseen.count) (void)lp__map_remove(&hosts->unseen, (uintptr_t)frame);
-    if (hosts->owners) {
-        if (throwing)
-            lpx_frame_is_thrown_into(hosts, frame, code, lpx_frame_now(tstate));
-        else
-            lpx_frame_goes_on(hosts, frame, code);
-    }
-    result = hosts->next_eval(tstate, raw, throwing);
-    if (hosts->owners == 0) return result;
-    up = lpx_frame_now(tstate);
+    struct lpx_frame *up = lpx_frame_now(tstate);
     if (has_ended(frame))
         lpx_frame_ends(hosts, frame, code, up);
     else
         (void)lpx_frame_stops(hosts, frame, code, up, result);
+}
+
+/* Hot: other generators of the program while one holds a phase open.  They own nothing, before and after. */
+static PyObject *run_generator(struct lpx_hosts *hosts, PyThreadState *tstate, RAW_FRAME *raw, int throwing)
+{
+    struct lpx_frame *frame = (struct lpx_frame *)raw;
+    PyObject *result;
+    if (__builtin_expect(hosts->unseen.count != 0, 0)) (void)lp__map_remove(&hosts->unseen, (uintptr_t)frame);
+    if (__builtin_expect(throwing, 0)) {
+        if (hosts->owners) lpx_frame_is_thrown_into(hosts, frame, lpx_frame_code(frame), lpx_frame_now(tstate));
+    } else if (lpx_frame_may_own(hosts, frame)) {
+        lpx_frame_goes_on(hosts, frame, lpx_frame_code(frame));
+    }
+    result = hosts->next_eval(tstate, raw, throwing);
+    if (lpx_frame_may_own(hosts, frame) || __builtin_expect(hosts->thrown != 0, 0))
+        has_run(hosts, tstate, frame, result);
     return result;
 }
 

@@ -20,6 +20,7 @@ static void owner_freed(struct lp_owner *owner)
     if (armed == NULL) return;
     armed->owners--;
     armed->hosts->owners--;
+    armed->hosts->slots[lpx_frame_slot(owner->key)]--;
     if (owner->inferred) armed->hosts->inferred--;
 }
 
@@ -147,6 +148,7 @@ struct lpx_armed *lpx_armed_find(struct lpx_hosts *hosts, PyCodeObject *code)
 static void unlink_armed(struct lpx_hosts *hosts, struct lpx_armed *armed)
 {
     if (hosts->last == armed) hosts->last = NULL;
+    if (armed->thrown) hosts->thrown--;
     (void)lp__map_remove(&hosts->armed, (uintptr_t)armed->code);
     if (armed->next) armed->next->previous = armed->previous;
     if (armed->previous)
@@ -287,6 +289,7 @@ static void introduce(struct lpx_hosts *hosts, struct lpx_armed *armed, struct l
     owner->inferred = inferred;
     armed->owners++;
     hosts->owners++;
+    hosts->slots[lpx_frame_slot(owner->key)]++;
     if (!inferred) return;
     hosts->inferred++;
     if (hosts->mechanism != LPX_EXACT) tell_inferred(hosts, owner->recording);

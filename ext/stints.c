@@ -118,16 +118,17 @@ static struct lp_owner *stopping(struct lpx_hosts *hosts, struct lp_thread *thre
 bool lpx_frame_stops(struct lpx_hosts *hosts, struct lpx_frame *frame, PyCodeObject *code, struct lpx_frame *up,
                      PyObject *value)
 {
-    struct lpx_armed *armed = lpx_armed_find(hosts, code);
-    bool known = false;
+    struct lpx_armed *armed = hosts->thrown ? lpx_armed_find(hosts, code) : NULL;
+    bool thrown = armed && armed->thrown, known = false;
     uint32_t i;
+    if (!thrown && !lpx_frame_may_own(hosts, frame)) return false;
     for (i = 0; i < hosts->recording_count; i++) {
         struct lp_thread *thread = lp__thread_find(hosts->recordings[i]);
         struct lp_owner *owner;
         if (thread == NULL) continue;
         owner = stopping(hosts, thread, frame, code);
         if (owner) stop(owner, thread);
-        if (armed && armed->thrown) stop_passed_by(thread, owner, frame, up);
+        if (thrown) stop_passed_by(thread, owner, frame, up);
         if (owner) link_outer(owner, up, value);
         known |= owner != NULL;
     }
@@ -139,6 +140,7 @@ bool lpx_frame_stops(struct lpx_hosts *hosts, struct lpx_frame *frame, PyCodeObj
 void lpx_frame_goes_on(struct lpx_hosts *hosts, struct lpx_frame *frame, PyCodeObject *code)
 {
     uint32_t i;
+    if (!lpx_frame_may_own(hosts, frame)) return;
     for (i = 0; i < hosts->recording_count; i++) {
         struct lp_recording *recording = hosts->recordings[i];
         struct lp_owner *owner = record_of(recording, frame, code);
@@ -192,6 +194,7 @@ static void expect_stop(struct lpx_hosts *hosts, PyCodeObject *code)
 {
     struct lpx_armed *armed = lpx_armed_of(hosts, code);
     if (armed == NULL) return;
+    hosts->thrown += !armed->thrown;
     armed->thrown = true;
     armed->waste = 0;
 #if LPX_HAVE_MONITORING
@@ -204,6 +207,7 @@ void lpx_frame_is_thrown_into(struct lpx_hosts *hosts, struct lpx_frame *frame, 
 {
     bool any = false;
     uint32_t i;
+    if (!lpx_frame_may_own(hosts, frame) && (up == NULL || !lpx_frame_is_generator(up))) return;
     for (i = 0; i < hosts->recording_count; i++) {
         struct lp_recording *recording = hosts->recordings[i];
         struct lp_thread *thread = lp__thread_of(recording);
@@ -224,6 +228,7 @@ void lpx_frame_is_thrown_into(struct lpx_hosts *hosts, struct lpx_frame *frame, 
 void lpx_frame_ends(struct lpx_hosts *hosts, struct lpx_frame *frame, PyCodeObject *code, struct lpx_frame *up)
 {
     uint32_t i;
+    if (!lpx_frame_may_own(hosts, frame)) return;
     for (i = 0; i < hosts->recording_count; i++) {
         struct lp_recording *recording = hosts->recordings[i];
         struct lp_owner *owner = record_of(recording, frame, code), *to;
