@@ -80,8 +80,8 @@ tsan: .venv/.tools ## thread sanitizer: C unit tests
 	@TSAN_OPTIONS='die_after_fork=0 suppressions=$(CURDIR)/tools/tsan.supp' $(MESON) test -C build/tsan --no-rebuild \
 	  --print-errorlogs --num-processes $(JOBS) -t 6 --wrapper '$(CURDIR)/tools/no-aslr'
 
-matrix: .venv/.tools .venv/.need-matrix ## Python 3.14 and 3.15 in a chroot, and the core for arm64 under qemu
-	@tools/matrix
+matrix: .venv/.tools .venv/.need-matrix ## Debian's Python 3.13 to 3.15 in a chroot, the core for arm64 under qemu; MATRIX=py for one
+	@tools/matrix $(MATRIX)
 
 ##@ Keep it clean
 .PHONY: lint headers symbols format cover accept
