@@ -17,10 +17,13 @@
 static void owner_freed(struct lp_owner *owner)
 {
     struct lpx_armed *armed = owner->host;
+    struct lpx_frame_slot *slot;
     if (armed == NULL) return;
+    slot = &armed->hosts->slots[lpx_frame_hash(owner->key)];
+    slot->records--;
+    if (slot->latest == owner) slot->latest = NULL;
     armed->owners--;
     armed->hosts->owners--;
-    armed->hosts->slots[lpx_frame_slot(owner->key)]--;
     if (owner->inferred) armed->hosts->inferred--;
 }
 
@@ -285,11 +288,13 @@ static void tell_inferred(struct lpx_hosts *hosts, struct lp_recording *recordin
 
 static void introduce(struct lpx_hosts *hosts, struct lpx_armed *armed, struct lp_owner *owner, bool inferred)
 {
+    struct lpx_frame_slot *slot = &hosts->slots[lpx_frame_hash(owner->key)];
+    slot->records++;
+    slot->latest = owner;
     owner->host = armed;
     owner->inferred = inferred;
     armed->owners++;
     hosts->owners++;
-    hosts->slots[lpx_frame_slot(owner->key)]++;
     if (!inferred) return;
     hosts->inferred++;
     if (hosts->mechanism != LPX_EXACT) tell_inferred(hosts, owner->recording);
@@ -297,9 +302,10 @@ static void introduce(struct lpx_hosts *hosts, struct lpx_armed *armed, struct l
 
 /* The record of a frame that begins something, so it runs; NULL when it has none.  A record that says otherwise is of a
  * frame that died unheard. */
-static struct lp_owner *running_record(struct lp_thread *thread, struct lpx_frame *frame, PyCodeObject *code)
+static struct lp_owner *running_record(const struct lpx_hosts *hosts, struct lp_thread *thread, struct lpx_frame *frame,
+                                       PyCodeObject *code)
 {
-    struct lp_owner *owner = lp__owner_find(thread->home, (uintptr_t)frame);
+    struct lp_owner *owner = lpx_record_find(hosts, thread->home, frame);
     uint64_t now;
     struct lp_cpu_time cpu;
     if (owner == NULL || (owner->kind == code && !owner->suspended && owner->thread == thread)) return owner;
@@ -317,7 +323,7 @@ static struct lp_owner *owner_of(struct lpx_hosts *hosts, struct lp_thread *thre
     if (armed == NULL) return NULL;
     exact = arm(hosts, armed, frame, loose);
     armed->waste = 0;
-    owner = running_record(thread, frame, code);
+    owner = running_record(hosts, thread, frame, code);
     if (owner == NULL) { /* nothing is stale any more: no clock is needed */
         owner = lp__owner_make(thread->home, thread, (uintptr_t)frame, code, 0, (struct lp_cpu_time){0, 0});
         if (owner == NULL) return NULL;
@@ -372,17 +378,16 @@ static void infer_stops(struct lp_thread *thread, struct lpx_frame *frame)
 }
 
 /* And those found on it, outermost first, have gone on.  As deep as generators are nested. */
-static void infer_resumes(struct lp_thread *thread, struct lpx_frame *frame)
+static void infer_resumes(const struct lpx_hosts *hosts, struct lp_thread *thread, struct lpx_frame *frame)
 {
     struct lp_owner *owner = NULL;
     uint64_t now;
     struct lp_cpu_time cpu;
-    while (frame &&
-           !(lpx_frame_is_generator(frame) && (owner = lp__owner_find(thread->home, (uintptr_t)frame)) != NULL &&
-             owner->suspended && owner->inferred && owner->kind == lpx_frame_code(frame)))
+    while (frame && !(lpx_frame_is_generator(frame) && (owner = lpx_record_find(hosts, thread->home, frame)) != NULL &&
+                      owner->suspended && owner->inferred && owner->kind == lpx_frame_code(frame)))
         frame = lpx_frame_up(frame);
     if (frame == NULL) return;
-    infer_resumes(thread, lpx_frame_up(frame));
+    infer_resumes(hosts, thread, lpx_frame_up(frame));
     lp__read_clocks(thread, &now, &cpu);
     lp__owner_resume(owner, thread, now, cpu);
 }
@@ -434,7 +439,7 @@ void lpx_settle(struct lpx_hosts *hosts, struct lp_thread *thread, struct lpx_fr
     }
     if (hosts->inferred) {
         infer_stops(thread, frame);
-        infer_resumes(thread, frame);
+        infer_resumes(hosts, thread, frame);
     }
     end_vanished(thread, frame);
 }

@@ -31,6 +31,12 @@ struct lpx_armed {
 
 #define LPX_FRAME_SLOTS 512
 
+/* Records of frames whose addresses fall together. */
+struct lpx_frame_slot {
+    uint32_t records;
+    struct lp_owner *latest; /* of these; NULL once that is gone */
+};
+
 enum lpx_mechanism {
     LPX_UNTRIED = 0,
     LPX_EXACT = 1,
@@ -52,9 +58,9 @@ struct lpx_hosts {
     struct lpx_armed *armed_list, *last; /* all of them; the one found last */
     size_t armed_limit;                  /* so many, and those without owners are let go; 0 before the first */
     enum lpx_mechanism mechanism;
-    struct lp_recording *told; /* not a reference: its report will say that stops are inferred */
-    bool exact_wanted;         /* 3.11: the frame hook although it costs a third on calls */
-    uint32_t slots[LPX_FRAME_SLOTS]; /* of the records, by their frame's address: how many fall into each */
+    struct lp_recording *told;                    /* not a reference: its report will say that stops are inferred */
+    bool exact_wanted;                            /* 3.11: the frame hook although it costs a third on calls */
+    struct lpx_frame_slot slots[LPX_FRAME_SLOTS]; /* of all these records */
     /* events.c */
     PyTypeObject *callback_type; /* owned */
     PyObject *set_local_events;  /* owned, while the tool is in use */
@@ -116,15 +122,27 @@ static inline bool lpx_entry_is_plain(const struct lpx_hosts *hosts, const struc
 /* Before an end of a scope that is not on top: where stops are inferred, what lies on it may not run any more. */
 void lpx_before_end(struct lp_thread *thread);
 
-/* Hot.  False: this frame has no record in any recording, and none that died unheard at its address.  Nearly all frames
- * of a program are told apart by this one load. */
-static inline unsigned lpx_frame_slot(uintptr_t address)
+static inline unsigned lpx_frame_hash(uintptr_t address)
 {
     return (unsigned)((uint64_t)address * UINT64_C(0x9E3779B97F4A7C15) >> 55);
 }
+
+/* Hot.  False: this frame has no record in any recording, and none that died unheard at its address.  Nearly all frames
+ * of a program are told apart by this one load. */
 static inline bool lpx_frame_may_own(const struct lpx_hosts *hosts, const struct lpx_frame *frame)
 {
-    return __builtin_expect(hosts->slots[lpx_frame_slot((uintptr_t)frame)] != 0, 0);
+    return __builtin_expect(hosts->slots[lpx_frame_hash((uintptr_t)frame)].records != 0, 0);
+}
+
+/* Hot.  The record of a frame of this address; NULL: none. */
+static inline struct lp_owner *lpx_record_find(const struct lpx_hosts *hosts, struct lp_recording *recording,
+                                               const struct lpx_frame *frame)
+{
+    const struct lpx_frame_slot *slot = &hosts->slots[lpx_frame_hash((uintptr_t)frame)];
+    struct lp_owner *owner = slot->latest;
+    if (slot->records == 0) return NULL;
+    if (owner && owner->key == (uintptr_t)frame && owner->recording == recording && !owner->detached) return owner;
+    return lp__owner_find(recording, (uintptr_t)frame);
 }
 
 /* -- code objects with owners: for events.c and stints.c ---------------------------------------------------------- */

@@ -16,14 +16,18 @@ static void detach(struct lp_owner *owner, struct lp_thread *thread)
     lp__owner_detach(owner, thread, now, cpu);
 }
 
-/* The record of this very frame; one of the same address but other code is of a frame that died unheard. */
-static struct lp_owner *record_of(struct lp_recording *recording, struct lpx_frame *frame, PyCodeObject *code)
+/* The record of this very frame and the thread, which it runs on; one of the same address but other code is of a frame
+ * that died unheard.  Finding the thread lets go of the parent's records in the child of a fork. */
+static struct lp_owner *record_of(struct lpx_hosts *hosts, struct lp_recording *recording, struct lpx_frame *frame,
+                                  PyCodeObject *code, struct lp_thread **thread)
 {
-    struct lp_owner *owner = lp__owner_find(recording, (uintptr_t)frame);
-    struct lp_thread *thread;
+    struct lp_owner *owner = lpx_record_find(hosts, recording, frame);
+    if (owner == NULL) return NULL;
+    *thread = lp__thread_of(recording);
+    if (*thread == NULL) return NULL;
+    if (owner->thread != *thread) owner = lpx_record_find(hosts, recording, frame);
     if (owner == NULL || owner->kind == code) return owner;
-    thread = lp__thread_of(recording);
-    if (thread) detach(owner, thread);
+    detach(owner, *thread);
     return NULL;
 }
 
@@ -72,12 +76,12 @@ static bool is_item(const PyCodeObject *code, PyObject *value)
 
 /* Remembers who awaits or yields from `owner`'s frame: a close enters it without the frames above being on the chain.
  * Frames between that own nothing are passed. */
-static void link_outer(struct lp_owner *owner, struct lpx_frame *up, PyObject *value)
+static void link_outer(const struct lpx_hosts *hosts, struct lp_owner *owner, struct lpx_frame *up, PyObject *value)
 {
     owner->outer = NULL;
     if (is_item(owner->kind, value)) return;
     for (; up && lpx_frame_is_generator(up) && lpx_frame_delegates(up); up = lpx_frame_up(up)) {
-        struct lp_owner *outer = lp__owner_find(owner->recording, (uintptr_t)up);
+        struct lp_owner *outer = lpx_record_find(hosts, owner->recording, up);
         if (outer == NULL) continue;
         owner->outer = (struct lp_owner *)(uintptr_t)up;
         owner->outer_serial = outer->serial;
@@ -89,12 +93,12 @@ static void link_outer(struct lp_owner *owner, struct lpx_frame *up, PyObject *v
 
 /* Frames above that a throw passed by stop together with the one it entered: those on the chain, and those that the
  * links know.  `owner` is the entered frame's record or NULL. */
-static void stop_passed_by(struct lp_thread *thread, struct lp_owner *owner, struct lpx_frame *frame,
-                           struct lpx_frame *up)
+static void stop_passed_by(const struct lpx_hosts *hosts, struct lp_thread *thread, struct lp_owner *owner,
+                           struct lpx_frame *frame, struct lpx_frame *up)
 {
     struct lp_owner *outer;
     for (; up && lpx_frame_is_generator(up); up = lpx_frame_up(up)) {
-        outer = lp__owner_find(thread->home, (uintptr_t)up);
+        outer = lpx_record_find(hosts, thread->home, up);
         if (outer && outer->by_throw == (uintptr_t)frame) stop(outer, thread);
     }
     for (outer = owner ? linked(owner) : NULL; outer; outer = linked(outer))
@@ -102,13 +106,13 @@ static void stop_passed_by(struct lp_thread *thread, struct lp_owner *owner, str
 }
 
 /* The record of a frame that stops; NULL when there is none, or none that says that it runs. */
-static struct lp_owner *stopping(struct lpx_hosts *hosts, struct lp_thread *thread, struct lpx_frame *frame,
-                                 PyCodeObject *code)
+static struct lp_owner *stopping(struct lpx_hosts *hosts, struct lp_recording *recording, struct lpx_frame *frame,
+                                 PyCodeObject *code, struct lp_thread **thread)
 {
-    struct lp_owner *owner = record_of(thread->home, frame, code);
+    struct lp_owner *owner = record_of(hosts, recording, frame, code, thread);
     if (owner == NULL) return NULL;
     if (owner->suspended) { /* impossible for a living frame: that one died, this is another */
-        detach(owner, thread);
+        detach(owner, *thread);
         return NULL;
     }
     reports(hosts, owner);
@@ -123,13 +127,11 @@ bool lpx_frame_stops(struct lpx_hosts *hosts, struct lpx_frame *frame, PyCodeObj
     uint32_t i;
     if (!thrown && !lpx_frame_may_own(hosts, frame)) return false;
     for (i = 0; i < hosts->recording_count; i++) {
-        struct lp_thread *thread = lp__thread_find(hosts->recordings[i]);
-        struct lp_owner *owner;
-        if (thread == NULL) continue;
-        owner = stopping(hosts, thread, frame, code);
+        struct lp_thread *thread = thrown ? lp__thread_find(hosts->recordings[i]) : NULL;
+        struct lp_owner *owner = stopping(hosts, hosts->recordings[i], frame, code, &thread);
         if (owner) stop(owner, thread);
-        if (thrown) stop_passed_by(thread, owner, frame, up);
-        if (owner) link_outer(owner, up, value);
+        if (thrown && thread) stop_passed_by(hosts, thread, owner, frame, up);
+        if (owner) link_outer(hosts, owner, up, value);
         known |= owner != NULL;
     }
     return known;
@@ -142,12 +144,9 @@ void lpx_frame_goes_on(struct lpx_hosts *hosts, struct lpx_frame *frame, PyCodeO
     uint32_t i;
     if (!lpx_frame_may_own(hosts, frame)) return;
     for (i = 0; i < hosts->recording_count; i++) {
-        struct lp_recording *recording = hosts->recordings[i];
-        struct lp_owner *owner = record_of(recording, frame, code);
         struct lp_thread *thread;
+        struct lp_owner *owner = record_of(hosts, hosts->recordings[i], frame, code, &thread);
         if (owner == NULL) continue;
-        thread = lp__thread_of(recording);
-        if (thread == NULL) continue;
         if (owner->inferred && !owner->suspended) { /* its last stop was not seen */
             owner->measured = false;
             stop(owner, thread);
@@ -169,13 +168,14 @@ static bool run_above(struct lp_owner *owner, struct lp_thread *thread, struct l
 }
 
 /* The frames above that delegate down to `inner`, outermost first. */
-static bool resume_chain(struct lp_thread *thread, struct lpx_frame *up, struct lpx_frame *inner)
+static bool resume_chain(const struct lpx_hosts *hosts, struct lp_thread *thread, struct lpx_frame *up,
+                         struct lpx_frame *inner)
 {
     struct lp_owner *owner;
     bool any;
     if (up == NULL || !lpx_frame_is_generator(up)) return false;
-    any = resume_chain(thread, lpx_frame_up(up), inner);
-    owner = lp__owner_find(thread->home, (uintptr_t)up);
+    any = resume_chain(hosts, thread, lpx_frame_up(up), inner);
+    owner = lpx_record_find(hosts, thread->home, up);
     if (owner == NULL || owner->kind != lpx_frame_code(up)) return any;
     return run_above(owner, thread, inner) || any;
 }
@@ -209,12 +209,11 @@ void lpx_frame_is_thrown_into(struct lpx_hosts *hosts, struct lpx_frame *frame, 
     uint32_t i;
     if (!lpx_frame_may_own(hosts, frame) && (up == NULL || !lpx_frame_is_generator(up))) return;
     for (i = 0; i < hosts->recording_count; i++) {
-        struct lp_recording *recording = hosts->recordings[i];
-        struct lp_thread *thread = lp__thread_of(recording);
+        struct lp_thread *thread = lp__thread_of(hosts->recordings[i]);
         struct lp_owner *owner;
         if (thread == NULL) continue;
-        any |= resume_chain(thread, up, frame);
-        owner = record_of(recording, frame, code);
+        any |= resume_chain(hosts, thread, up, frame);
+        owner = record_of(hosts, thread->home, frame, code, &thread);
         if (owner == NULL) continue;
         any |= resume_links(thread, owner, frame);
         reports(hosts, owner);
@@ -230,14 +229,11 @@ void lpx_frame_ends(struct lpx_hosts *hosts, struct lpx_frame *frame, PyCodeObje
     uint32_t i;
     if (!lpx_frame_may_own(hosts, frame)) return;
     for (i = 0; i < hosts->recording_count; i++) {
-        struct lp_recording *recording = hosts->recordings[i];
-        struct lp_owner *owner = record_of(recording, frame, code), *to;
         struct lp_thread *thread;
+        struct lp_owner *owner = record_of(hosts, hosts->recordings[i], frame, code, &thread), *to;
         uint64_t now;
         struct lp_cpu_time cpu;
         if (owner == NULL) continue;
-        thread = lp__thread_of(recording);
-        if (thread == NULL) continue;
         to = lpx_owner_for_handing(hosts, thread, up);
         lp__read_clocks(thread, &now, &cpu);
         if (to && to != owner)

@@ -231,6 +231,7 @@ static void keep_inherited(struct lp_recording *recording)
  * recognised by their generation. */
 void lp__recording_after_fork(struct lp_recording *recording)
 {
+    struct lp_owner *owner;
     size_t i;
     pthread_mutex_init(&recording->lock, NULL);
     pthread_mutex_init(&recording->copy_lock, NULL);
@@ -238,6 +239,8 @@ void lp__recording_after_fork(struct lp_recording *recording)
     recording->store_made = false;
     recording->threads = recording->free_threads = NULL;
     lp__map_release(&recording->paths);
+    for (owner = recording->owner_list; owner; owner = owner->next)
+        owner->detached = true;
     lp__map_release(&recording->owners);
     lp__free(recording->name_refs);
     recording->name_refs = NULL;

@@ -78,6 +78,7 @@ struct lp_owner {
     uint32_t scopes;          /* open scopes that belong to it; never 0 */
     bool suspended;
     bool measured;         /* false once a suspension was only inferred */
+    bool detached;         /* its frame vanished or is a parent's: the key may be another one's */
     uint64_t suspended_at; /* ticks */
     struct lp_cpu_time suspended_cpu;
     uint64_t suspended_total;     /* ticks, finished suspensions */

@@ -159,6 +159,37 @@ def test_phase_inherited_over_a_fork_is_ignored_when_it_ends_in_the_child(progra
     assert verdicts(run) == ["finished", "finished"]
 
 
+def test_generator_inherited_over_a_fork_brings_no_phase_with_it(program, run_dir: Path) -> None:
+    program(
+        """
+        import os
+        from lineprofiler.accounting import phase, start
+        start("run")
+
+        def generate():
+            with phase("outer"):
+                yield
+                yield
+
+        generator = generate()
+        next(generator)
+        pid = os.fork()
+        if not pid:
+            next(generator)  # the child's first news
+            with phase("own"): pass
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0
+        next(generator)
+        with phase("own"): pass
+        generator.close()
+        """
+    )
+    run = merge_run(run_dir)
+    assert {path: stats.calls for path, stats in run.tree.items()} == {("outer",): 1, ("own",): 2}
+    (child,) = (worker for worker in run.workers if worker.verdict == "ended")
+    assert list(child.tree) == [("own",)]
+
+
 def test_fork_in_a_thread(program, run_dir: Path) -> None:
     program(
         """
