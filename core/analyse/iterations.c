@@ -11,6 +11,8 @@
 
 #include <math.h>
 
+#include "base/fmt.h"
+
 #define LEAST_SHARE             0.25
 #define ENTRIES_FOR_PERCENTILES 30
 
@@ -40,8 +42,14 @@ static uint32_t pick(const struct lp_report_role *role, bool often)
 
 void lp__report_iterations(const struct lp_report_role *role, struct lp_report_iterations *out)
 {
-    *out = (struct lp_report_iterations){pick(role, true), 0};
+    *out = (struct lp_report_iterations){
+        .phase = pick(role, true), .first_tenth_ns = LP_NAN, .last_tenth_ns = LP_NAN, .change = LP_NAN};
     if (!out->phase) out->phase = pick(role, false);
-    if (out->phase && role->phase_ns > 0)
-        out->share = fmin(1, role->tree.phases[out->phase].active_ns / role->phase_ns);
+    if (!out->phase) return;
+    const struct lp_report_phase *phase = &role->tree.phases[out->phase];
+    if (role->phase_ns > 0) out->share = fmin(1, phase->active_ns / role->phase_ns);
+    out->trend_calls = phase->trend_calls;
+    out->first_tenth_ns = phase->first_tenth_ns;
+    out->last_tenth_ns = phase->last_tenth_ns;
+    if (phase->first_tenth_ns > 0) out->change = phase->last_tenth_ns / phase->first_tenth_ns - 1;
 }

@@ -68,11 +68,13 @@ struct lp_report_phase {
     bool self_estimated;    /* a child was sampled: self is what the estimate of it leaves */
     bool untimed;           /* every entry was skipped: its times are not known, though they read 0 */
     double wall_ns, active_ns, suspended_ns;
-    double open_ns;    /* of it, the time of open entries so far */
-    double self_ns;    /* >= 0 */
-    double cpu_ns;     /* of finished entries; NaN not measured */
-    double wait_ns;    /* of finished entries, >= 0; NaN not measured */
-    double wait_share; /* of the active time of finished entries, 0…1; NaN not measured */
+    double open_ns;                       /* of it, the time of open entries so far */
+    double self_ns;                       /* >= 0 */
+    double cpu_ns;                        /* of finished entries; NaN not measured */
+    double wait_ns;                       /* of finished entries, >= 0; NaN not measured */
+    double wait_share;                    /* of the active time of finished entries, 0…1; NaN not measured */
+    uint64_t trend_calls;                 /* see struct lp_report_iterations */
+    double first_tenth_ns, last_tenth_ns; /* mean wall of an entry; NaN not measured */
     double min_ns, max_ns, mean_ns, p50_ns, p95_ns, p99_ns, stddev_ns; /* wall of one finished entry; NaN when none */
     struct lp_report_counter *counters;                                /* by name */
     size_t counter_count;
@@ -102,10 +104,16 @@ struct lp_report_breakdown {
 };
 
 /* The repeating phase: the shallowest one with at least 30 entries (or, if there is none, more than two per process)
- * that holds at least a quarter of the role's phase time; of one level the one with the most time. */
+ * that holds at least a quarter of the role's phase time; of one level the one with the most time.  Its trend is the
+ * first tenth of each thread's finished entries against the last tenth; it stands over the threads that had entries
+ * enough for tenths. */
 struct lp_report_iterations {
-    uint32_t phase; /* index in the role's tree; 0: nothing repeats */
-    double share;   /* of the role's phase time */
+    uint32_t phase;        /* index in the role's tree; 0: nothing repeats */
+    double share;          /* of the role's phase time */
+    uint64_t trend_calls;  /* finished entries that the trend is of; 0: not measured */
+    double first_tenth_ns; /* mean wall of an entry; NaN not measured */
+    double last_tenth_ns;
+    double change; /* of the mean, 0.25 for a quarter longer; NaN not measured, or from nothing */
 };
 
 struct lp_report_worker {

@@ -84,6 +84,9 @@ static void fill_spread(const struct lp_run_phase *from, struct lp_report_phase 
     phase->p95_ns = any ? clamped_quantile(from, 0.95) : LP_NAN;
     phase->p99_ns = any ? clamped_quantile(from, 0.99) : LP_NAN;
     phase->stddev_ns = any && from->hist ? lp__hist_stddev(from->hist) : LP_NAN;
+    phase->trend_calls = from->trend_calls;
+    phase->first_tenth_ns = from->trend_calls ? from->first_tenth_ns * 10 / (double)from->trend_calls : LP_NAN;
+    phase->last_tenth_ns = from->trend_calls ? from->last_tenth_ns * 10 / (double)from->trend_calls : LP_NAN;
 }
 
 /* What scopes on top of this phase were charged, in measured time.  `inner` holds what has ended or was suspended; an

@@ -52,7 +52,8 @@ static inline bool lp__book_begin(struct lp_thread *thread, struct lp_tree_node 
 static inline void lp__book_end(struct lp_thread *thread, struct lp_scope *scope, uint64_t wall, uint64_t suspended,
                                 struct lp_cpu_time cpu)
 {
-    struct lp_node_record *record = scope->node->record;
+    struct lp_tree_node *node = scope->node;
+    struct lp_node_record *record = node->record;
     thread->record->sequence++;
     lp__store_order();
     if (__builtin_expect(!lp__hist_add_in_place(thread->map.base, &record->hist, wall), 0))
@@ -74,6 +75,7 @@ static inline void lp__book_end(struct lp_thread *thread, struct lp_scope *scope
     record->calls++;
     lp__store_order();
     thread->record->sequence++;
+    if (__builtin_expect(record->calls == node->next_mark, 0)) lp__trend_mark(thread, node);
 }
 
 /* Charges a stint to the scope below. */

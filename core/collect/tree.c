@@ -93,6 +93,7 @@ static bool give_record(struct lp_thread *thread, struct lp_tree_node *node)
     record->flags = node->flags;
     record->thread = thread->record->index;
     record->wall_min = UINT64_MAX;
+    node->next_mark = LP_TREND_STRIDE;
     lp__record_commit(&thread->nodes, sizeof *record);
     node->record = record;
     return true;

@@ -23,6 +23,7 @@ struct lp_tree_node {
     struct lp_node_record *record; /* where it is booked; while `dropped` the nearest ancestor's, for charges only */
     struct lp_tree_node *last_child;
     struct lp_tree_node *parent; /* NULL for the root */
+    uint64_t next_mark;          /* finished entries at which the trend gets its next mark */
     lp_name_id name;             /* or one that no program can register, see below */
     uint32_t depth;
     uint64_t path;  /* hash of the names from the root: equal in every thread */
@@ -73,6 +74,10 @@ static inline bool lp__hist_add_in_place(uint8_t *base, struct lp_hist_record *h
 
 /* Adds a value to a histogram record of the store, allocating its block when first needed; counts what it cannot. */
 void lp__store_hist_add(struct lp_thread *thread, struct lp_hist_record *hist, uint64_t value, uint64_t times);
+
+/* Remembers how far the node's wall has come, for the trend, and when to do so next.  Called when node->next_mark
+ * entries have finished: at most each fourth time, and ever more seldom. */
+void lp__trend_mark(struct lp_thread *thread, struct lp_tree_node *node);
 
 /* Adds `n` to a counter of the innermost running scope, else of the root. */
 void lp__count_at(struct lp_thread *thread, struct lp_tree_node *node, lp_name_id name, int64_t n);

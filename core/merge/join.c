@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/fmt.h"
+#include "merge/trend.h"
 
 /* More entries of one path cannot be open at once: their scopes alone would fill the memory. */
 static const uint64_t most_open = (uint64_t)1 << 32;
@@ -48,6 +49,15 @@ static void add_node(struct lp_path_sum *sum, const struct lp_node_record *node)
     sum->min = sum->calls && sum->min < node->wall_min ? sum->min : node->wall_min;
     sum->max = sum->calls && sum->max > node->wall_max ? sum->max : node->wall_max;
     sum->calls += node->calls;
+}
+
+static void add_trend(struct lp_path_sum *sum, const struct lp_image *image, const struct lp_node_record *node)
+{
+    struct lp_tenths tenths;
+    if (!node->trend || !lp__trend_tenths(image, node, &tenths)) return;
+    sum->trend_calls += node->calls;
+    sum->first_tenth += tenths.first;
+    sum->last_tenth += tenths.last;
 }
 
 static int add_to_trees(struct lp_join *join, uint32_t phase, const struct lp_counter_record *record, uint32_t name)
@@ -107,6 +117,7 @@ static int visit_node(struct lp_join *join, lp_ref ref, size_t number)
         return LP_OK;
     }
     add_node(&join->scratch->sums[phase], &node);
+    add_trend(&join->scratch->sums[phase], join->image, &node);
     return node.calls ? add_hists(join, phase, &node.hist) : LP_OK;
 }
 
@@ -163,6 +174,9 @@ static struct lp_run_phase figures_of(const struct lp_join *join, const struct l
         .cpu_ns = sum->cpu_ns + sum->cpu_ticks * rate,
         .min_ns = sum->calls ? (double)sum->min * rate : LP_NAN,
         .max_ns = sum->calls ? (double)sum->max * rate : LP_NAN,
+        .trend_calls = sum->trend_calls,
+        .first_tenth_ns = sum->first_tenth * rate,
+        .last_tenth_ns = sum->last_tenth * rate,
     };
 }
 

@@ -68,6 +68,8 @@ struct lp_path_sum {
     uint64_t min, max; /* valid when calls > 0 */
     uint64_t skipped, unmeasured, async_entries;
     double cpu_ns, cpu_ticks;
+    uint64_t trend_calls;
+    double first_tenth, last_tenth;
 };
 
 struct lp_name_slot {

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/hist.h"
 #include "base/map.h"
+#include "merge/lines.h"
 #include "store/layout.h"
 
 struct lp_run_counter {
@@ -52,6 +53,9 @@ struct lp_run_phase {
     double inner_ns;
     double cpu_ns;         /* signed */
     double min_ns, max_ns; /* valid when calls > 0, else NaN */
+    uint64_t trend_calls;  /* of the finished entries, those of threads with a trend */
+    double first_tenth_ns; /* wall of the first tenth of each such thread's entries, summed */
+    double last_tenth_ns;  /* and of the last tenth */
     struct lp_hist *hist;  /* of finished entries' wall in ns; NULL when none */
     struct lp_run_counter *counters;
 };
@@ -112,6 +116,7 @@ struct lp_run_process {
     const char *why_not_run_dir;                     /* the store is not mapped there; "" if it is */
     double ns_per_tick;
     bool clock_stepped, clock_guessed, damaged, truncated;
+    bool lines_only; /* a file of line tables beside a worker's; never in run->processes */
     uint32_t torn_threads;                     /* died while booking an entry */
     uint32_t damaged_segments, newer_segments; /* left out */
     uint64_t damaged_nodes;                    /* nodes without a place, a name or possible numbers */
@@ -159,6 +164,7 @@ struct lp_run {
     int64_t world_size;     /* -1 unknown */
     bool own_folders;       /* some workers recorded below user-<uid> */
     bool listing_truncated; /* more files than the ceiling */
+    struct lp_lines *lines; /* NULL: not asked for */
 };
 
 struct lp_run_options {
@@ -169,6 +175,7 @@ struct lp_run_options {
     bool any_owner;
     bool read_only;
     bool keep_process_trees;
+    bool lines; /* line tables too, and the sources they speak of */
     int (*progress)(void *arg, size_t done, size_t all); /* may be NULL; non-zero return: LP_ERR_INTERRUPTED */
     void *progress_arg;
 };
@@ -180,6 +187,8 @@ LP_WARN_UNUSED int lp__run_load(const char *run_dir, const struct lp_run_options
                                 struct lp_error *err);
 /* The same over one file image in memory (a live process reading its own store). */
 LP_WARN_UNUSED int lp__run_load_image(const void *bytes, uint64_t len, struct lp_run **out, struct lp_error *err);
+LP_WARN_UNUSED int lp__run_load_image_with(const void *bytes, uint64_t len, const struct lp_run_options *options,
+                                           struct lp_run **out, struct lp_error *err);
 void lp__run_free(struct lp_run *run);
 
 /* Child of `parent` that the program named `name` (an id), or UINT32_MAX.  Threads' names, "(folded)" and "(damaged)"

@@ -129,6 +129,9 @@ void lp__builder_add(struct lp_builder *builder, uint32_t phase, const struct lp
     into->suspended_ns += figures->suspended_ns;
     into->inner_ns += figures->inner_ns;
     into->cpu_ns += figures->cpu_ns;
+    into->trend_calls += figures->trend_calls;
+    into->first_tenth_ns += figures->first_tenth_ns;
+    into->last_tenth_ns += figures->last_tenth_ns;
     into->min_ns = fmin(into->min_ns, figures->min_ns); /* of NaN and a number: the number */
     into->max_ns = fmax(into->max_ns, figures->max_ns);
 }

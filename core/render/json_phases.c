@@ -167,6 +167,21 @@ static void put_breakdown(struct lp_json *json, const struct lp_report_role *rol
     lp__json_close(json, '}');
 }
 
+static void put_trend(struct lp_json *json, const struct lp_report_iterations *iterations)
+{
+    lp__json_key(json, "trend");
+    if (!iterations->trend_calls) {
+        lp__json_null(json);
+        return;
+    }
+    lp__json_open(json, '{');
+    lp__put_u64(json, "calls", iterations->trend_calls);
+    lp__put_double(json, "first_tenth_ns", iterations->first_tenth_ns, 3);
+    lp__put_double(json, "last_tenth_ns", iterations->last_tenth_ns, 3);
+    lp__put_double(json, "change", iterations->change, 6);
+    lp__json_close(json, '}');
+}
+
 static void put_iterations(struct lp_json *json, const struct lp_report_role *role)
 {
     lp__json_key(json, "iterations");
@@ -183,6 +198,7 @@ static void put_iterations(struct lp_json *json, const struct lp_report_role *ro
     lp__put_double(json, "p50_ns", phase->p50_ns, 3);
     lp__put_double(json, "p95_ns", phase->p95_ns, 3);
     lp__put_double(json, "p99_ns", phase->p99_ns, 3);
+    put_trend(json, &role->iterations);
     lp__json_close(json, '}');
 }
 

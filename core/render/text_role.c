@@ -116,9 +116,35 @@ static void quantile(struct lp_page *page, const char *name, double ns)
     lp__page_add(page, "%s %10s", name, lp__fmt_duration(text, sizeof text, ns));
 }
 
+/* How the first entries compare with the last. */
+static void trend(struct lp_page *page, const struct lp_report_iterations *iterations)
+{
+    char first[LP_FMT_CAP], last[LP_FMT_CAP], change[LP_FMT_CAP];
+    if (!iterations->trend_calls) return;
+    lp__page_add(page, "  first tenth %10s   last tenth %10s",
+                 lp__fmt_duration(first, sizeof first, iterations->first_tenth_ns),
+                 lp__fmt_duration(last, sizeof last, iterations->last_tenth_ns));
+    if (!isnan(iterations->change))
+        lp__page_add(page, "   %s%s%%", iterations->change < 0 ? "" : "+",
+                     lp__fmt_fixed(change, sizeof change, iterations->change * 100, 1));
+    lp__page_add(page, "\n");
+}
+
+/* Threads with too few entries for tenths are not in the trend. */
+static const char *trend_base(char *out, size_t cap, const struct lp_report_iterations *iterations,
+                              const struct lp_report_phase *phase)
+{
+    char part[LP_FMT_CAP];
+    *out = '\0';
+    if (iterations->trend_calls && iterations->trend_calls < phase->measured)
+        (void)snprintf(out, cap, "; the tenths are of %s of the entries",
+                       lp__fmt_pct(part, sizeof part, (double)iterations->trend_calls / (double)phase->measured));
+    return out;
+}
+
 void lp__page_iterations(struct lp_page *page, const struct lp_report_role *role)
 {
-    char label[LP_LABEL_CAP], share[LP_FMT_CAP];
+    char label[LP_LABEL_CAP], share[LP_FMT_CAP], base[64];
     if (!role->iterations.phase) return;
     const struct lp_report_phase *phase = &role->tree.phases[role->iterations.phase];
     lp__page_phase_label(page, &role->tree, role->iterations.phase, label, sizeof label, page->name + LABEL_EXTRA);
@@ -136,7 +162,9 @@ void lp__page_iterations(struct lp_page *page, const struct lp_report_role *role
     quantile(page, "   p95", phase->p95_ns);
     quantile(page, "   p99", phase->p99_ns);
     lp__page_add(page, "\n");
-    lp__page_sentence(page, 2, "", LP_INK_PLAIN, "%s is %s of this role's phase time%s", label,
+    trend(page, &role->iterations);
+    lp__page_sentence(page, 2, "", LP_INK_PLAIN, "%s is %s of this role's phase time%s%s", label,
                       lp__fmt_pct(share, sizeof share, role->iterations.share),
-                      phase->scale != 1 ? "; sampled, so these are of the entries measured" : "");
+                      phase->scale != 1 ? "; sampled, so these are of the entries measured" : "",
+                      trend_base(base, sizeof base, &role->iterations, phase));
 }

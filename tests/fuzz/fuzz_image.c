@@ -88,6 +88,7 @@ static void build(struct image *image, unsigned kind)
     ((struct lp_counter_record *)image_at(image, counter))->hist_negative = hist;
     ((struct lp_node_record *)image_at(image, below))->hist.carry = hist;
     if (kind & 2) ((struct lp_node_record *)image_at(image, node))->flags = LP_NODE_THREAD;
+    (void)image_trend(image, image_node(image, node, "steps", 80, 1000), 8, 10, 1000);
     image_open(image, below, IMAGE_CREATED_TICKS + 5000);
     image_fact(image, "world_size", "4");
     if (kind & 4) image_header(image)->state = LP_STATE_RUNNING;

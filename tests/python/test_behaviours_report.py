@@ -205,6 +205,33 @@ def test_loop_is_found_below_an_outer_phase_and_labelled_as_named(run_dir: Path)
     assert "EPISODES" not in text and "episodes" not in text
 
 
+def test_the_loop_has_a_trend_from_its_first_tenth_to_its_last(run_dir: Path) -> None:
+    inside, around = [], []
+    with Profiler(run_dir, install=True):
+        for step in range(80):
+            before = time.perf_counter_ns()
+            with phase("step"):
+                start = time.perf_counter_ns()
+                spin(1000 if step < 40 else 3000)
+                inside.append(time.perf_counter_ns() - start)
+            around.append(time.perf_counter_ns() - before)
+    trend = report(run_dir)["roles"][0]["iterations"]["trend"]
+    assert trend["calls"] == 80
+    for key, part in (("first_tenth_ns", slice(8)), ("last_tenth_ns", slice(-8, None))):
+        assert 0.999 * sum(inside[part]) / 8 <= trend[key] <= 1.001 * sum(around[part]) / 8
+    assert trend["change"] == pytest.approx(trend["last_tenth_ns"] / trend["first_tenth_ns"] - 1, abs=1e-5)
+    assert re.search(r"^  first tenth .* last tenth .* [+-][\d.]+%$", text_of(run_dir), re.M)
+
+
+def test_a_loop_of_few_entries_has_no_trend(run_dir: Path) -> None:
+    with Profiler(run_dir, install=True):
+        for _ in range(20):
+            with phase("step"):
+                spin(1)
+    assert report(run_dir)["roles"][0]["iterations"]["trend"] is None
+    assert "tenth" not in text_of(run_dir)
+
+
 def test_run_of_one_entry_has_no_iterations(run_dir: Path) -> None:
     with Profiler(run_dir, install=True), phase("once"):
         pass

@@ -360,6 +360,38 @@ static void test_the_iteration_is_found_at_any_depth(void **state)
     fixture_release(&f);
 }
 
+static void test_the_iteration_has_a_trend_where_it_was_measured(void **state)
+{
+    struct fixture f;
+    (void)state;
+    fixture_init(&f);
+    uint32_t role = fixture_role(&f, "main");
+    fixture_process(&f, role, "vm", 1);
+    uint32_t step = fixture_child(&f, role, 0, "step");
+    fixture_entries(&f, role, step, 1000, 880, 0);
+    fixture_finish(&f, role, 0);
+    struct lp_report *report = build(&f, NULL);
+    assert_int_equal(report->roles[0].iterations.phase, step);
+    assert_int_equal(report->roles[0].iterations.trend_calls, 0);
+    assert_true(isnan(report->roles[0].iterations.first_tenth_ns));
+    assert_true(isnan(report->roles[0].iterations.last_tenth_ns));
+    assert_true(isnan(report->roles[0].iterations.change));
+    lp__report_free(report);
+    fixture_trend(&f, role, step, 600, 800, 1000);
+    report = build(&f, NULL);
+    assert_int_equal(report->roles[0].iterations.trend_calls, 600);
+    near(report->roles[0].iterations.first_tenth_ns, 800);
+    near(report->roles[0].iterations.last_tenth_ns, 1000);
+    near(report->roles[0].iterations.change, 0.25);
+    lp__report_free(report);
+    fixture_trend(&f, role, step, 600, 0, 1000);
+    report = build(&f, NULL);
+    near(report->roles[0].iterations.first_tenth_ns, 0);
+    assert_true(isnan(report->roles[0].iterations.change)); /* from nothing */
+    lp__report_free(report);
+    fixture_release(&f);
+}
+
 static void test_one_entry_in_each_of_many_processes_is_no_iteration(void **state)
 {
     struct fixture f;
@@ -617,6 +649,7 @@ int main(void)
         cmocka_unit_test(test_thread_nodes_are_what_their_phases_are),
         cmocka_unit_test(test_counters_spread),
         cmocka_unit_test(test_the_iteration_is_found_at_any_depth),
+        cmocka_unit_test(test_the_iteration_has_a_trend_where_it_was_measured),
         cmocka_unit_test(test_one_entry_in_each_of_many_processes_is_no_iteration),
         cmocka_unit_test(test_workers_are_compared_to_the_median),
         cmocka_unit_test(test_header),

@@ -235,6 +235,16 @@ void image_hist(struct image *image, lp_ref hist, uint64_t value, uint32_t times
     ((struct lp_hist_block *)image_at(image, block))->count[lp__hist_sub(value, slot)] += times;
 }
 
+lp_ref image_trend(struct image *image, lp_ref node, uint64_t stride, uint32_t marks, uint32_t each_ticks)
+{
+    struct lp_trend_record record = {.stride = stride, .count = marks};
+    for (uint32_t i = 0; i < marks; i++)
+        record.mark[i] = (uint32_t)stride * (i + 1) * each_ticks;
+    lp_ref ref = image_append(image, LP_SEGMENT_HIST, &record, sizeof record);
+    ((struct lp_node_record *)image_at(image, node))->trend = ref;
+    return ref;
+}
+
 lp_ref image_counter(struct image *image, lp_ref node, const char *name, uint64_t adds, int64_t amount)
 {
     struct lp_counter_record record = {

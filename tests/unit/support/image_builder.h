@@ -54,6 +54,8 @@ lp_ref image_node(struct image *image, lp_ref parent, const char *name, uint64_t
 /* One more entry, still open since `start`. */
 void image_open(struct image *image, lp_ref node, uint64_t start);
 void image_hist(struct image *image, lp_ref hist, uint64_t value, uint32_t times);
+/* A trend of a node: `marks` marks, each `stride` entries and `each_ticks` per entry after the last one. */
+lp_ref image_trend(struct image *image, lp_ref node, uint64_t stride, uint32_t marks, uint32_t each_ticks);
 /* A counter of a node: `adds` adds of `amount`, no histogram. */
 lp_ref image_counter(struct image *image, lp_ref node, const char *name, uint64_t adds, int64_t amount);
 

@@ -146,6 +146,16 @@ static inline void fixture_entries(struct fixture *f, uint32_t role, uint32_t at
     fixture_entries_in(f, &f->roles[role].tree, at, times, wall, cpu, 0);
 }
 
+/* `calls` of the finished entries have a trend; the mean of the first and of the last tenth of them. */
+static inline void fixture_trend(struct fixture *f, uint32_t role, uint32_t at, uint64_t calls, double first,
+                                 double last)
+{
+    struct lp_run_phase *phase = &f->roles[role].tree.phases[at];
+    phase->trend_calls = calls;
+    phase->first_tenth_ns = first * (double)calls / 10;
+    phase->last_tenth_ns = last * (double)calls / 10;
+}
+
 /* An entry that is still open, for `wall` ns so far: it has charged nothing yet. */
 static inline void fixture_open(struct fixture *f, uint32_t role, uint32_t at, double wall)
 {
@@ -222,6 +232,7 @@ static inline uint32_t fixture_mcts(struct fixture *f)
     uint32_t back = fixture_child(f, role, iteration, "backpropagate");
     fixture_entries(f, role, iteration, 1980, 92000, 90000);
     fixture_entries(f, role, iteration, 20, 114500, 110000);
+    fixture_trend(f, role, iteration, 2000, 90000, 97200);
     fixture_entries(f, role, select, 2000, 55600, 55000);
     fixture_entries(f, role, score, 6325, 4500, 4450);
     fixture_entries(f, role, descend, 6325, 901, 900);

@@ -28,6 +28,7 @@ static inline void scene_roles(struct fixture *f)
     uint32_t simulate = fixture_child(f, actor, iteration, "simulate");
     uint32_t put = fixture_child(f, actor, iteration, "put");
     fixture_entries(f, actor, iteration, 1000, 6000000, 4500000);
+    fixture_trend(f, actor, iteration, 750, 8000000, 5000000);
     fixture_entries(f, actor, simulate, 1000, 5300000, 4300000);
     fixture_entries(f, actor, put, 990, 100000, 50000);
     fixture_entries(f, actor, put, 10, 1400000, 50000);
