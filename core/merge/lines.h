@@ -30,6 +30,8 @@ struct lp_lines_file {
     size_t text_len;
 };
 
+/* inclusive = self + below.  What an inner activation of the same place spent stands in `self` alone, so that a
+ * recursive call counts once. */
 struct lp_lines_slot {
     uint64_t events;
     double self_ns, below_ns, suspended_ns;
@@ -40,6 +42,7 @@ struct lp_lines_table {
     uint32_t code;   /* index in lines->codes */
     uint32_t region; /* index in lines->regions; UINT32_MAX outside any */
     uint64_t calls;
+    uint64_t active; /* activations that had not ended: their calls are not in `wall_ns` or any `below_ns` yet */
     double wall_ns;
     struct lp_lines_slot *slots; /* code->slot_count + 1, the last is the entry */
     uint64_t *branches;          /* code->branch_count * 2 */
@@ -66,11 +69,19 @@ struct lp_lines_edge {
     double wall_ns;
 };
 
+/* Regions deeper than LP_LINES_REGION_DEPTH are one with the last that is not. */
+#define LP_LINES_REGION_DEPTH 64
 struct lp_lines_region {
     uint32_t parent; /* index, before this one; UINT32_MAX none */
     struct lp_text name;
     uint64_t entries;
     double wall_ns;
+};
+
+/* A file that the scope leaves out, and how often a function of it was entered. */
+struct lp_lines_outside {
+    const char *path;
+    uint64_t calls;
 };
 
 /* Sums over all files of the run that hold line tables. */
@@ -87,9 +98,14 @@ struct lp_lines {
     size_t region_count;
     uint32_t threads, processes; /* with line tables */
     uint64_t unobserved_threads;
-    double event_cost_ns; /* largest measured; NaN none */
-    const char *mechanism;
-    uint64_t dropped[2]; /* LP_DROP_LINES_NO_SPACE, LP_DROP_LINES_LOST */
+    double event_cost_ns;  /* largest measured; NaN none */
+    const char *mechanism; /* "monitoring", "settrace", "mixed"; "" unknown */
+    uint64_t dropped[2];   /* LP_DROP_LINES_NO_SPACE, LP_DROP_LINES_LOST */
+    uint64_t damaged;      /* records that could not be what they said, left out */
+    const char **notes;    /* sentences of the recording side, each once */
+    size_t note_count;
+    struct lp_lines_outside *outside; /* most calls first */
+    size_t outside_count;
 };
 
 #endif

@@ -138,6 +138,13 @@ static int join_with_own_tree(struct lp_load *load, struct lp_join *join)
     return rc;
 }
 
+/* The item's line tables, and of what is no worker nothing else. */
+static int join_lines(struct lp_load *load, const struct lp_load_item *item, const struct lp_clock_line *line,
+                      uint64_t end_ticks)
+{
+    return load->lines ? lp__lines_add(load->lines, &item->image, line->ns_per_tick, end_ticks) : LP_OK;
+}
+
 static int join_item(struct lp_load *load, const struct lp_load_item *item, const struct lp_clock_line *line,
                      struct lp_run_process *process)
 {
@@ -150,7 +157,9 @@ static int join_item(struct lp_load *load, const struct lp_load_item *item, cons
         .life = lp__life_of(&item->image, item->file, &load->now),
     };
     join.end_ticks = lp__end_ticks(&item->image, line, join.life, &load->now);
-    int rc = role_index(load, process->role, &process->role_index);
+    int rc = join_lines(load, item, line, join.end_ticks);
+    if (rc || process->lines_only) return rc;
+    rc = role_index(load, process->role, &process->role_index);
     if (rc) return rc;
     join.role = &load->roles[process->role_index].builder;
     return join_with_own_tree(load, &join);
@@ -212,6 +221,7 @@ int lp__load_item(struct lp_load *load, struct lp_load_item *item)
     if (!rc) rc = note_attempt(load, item, &process);
     if (rc) return rc;
     if (!clock_of(load, item, &line)) return put_off(load, item);
+    process.lines_only = lp__lines_only(&item->image);
     bool wanted = lp__selection_has(&load->selection, &process);
     if (wanted) rc = join_item(load, item, &line, &process);
     settle_attempt(load, item, &process);
@@ -338,6 +348,7 @@ static void load_release(struct lp_load *load)
     lp__free(load->wanted);
     lp__free(load->later);
     lp__free(load->rates);
+    lp__lines_builder_free(load->lines);
 }
 
 static int load_init(struct lp_load *load, const char *directory)
@@ -356,6 +367,8 @@ static int load_init(struct lp_load *load, const char *directory)
     char *name = lp__arena_copy(&run->arena, directory, strlen(directory));
     if (!name || lp__join_scratch_init(&load->scratch, run)) return no_memory(load);
     run->directory = name;
+    if (load->options->lines) load->lines = lp__lines_builder_new(run);
+    if (load->options->lines && !load->lines) return no_memory(load);
     lp__moment_now(&load->now);
     return lp__selection_parse(&load->selection, load->options, load->err);
 }
@@ -372,6 +385,7 @@ static int prepare_files(struct lp_load *load, size_t count)
 static int load_end(struct lp_load *load, int rc, struct lp_run **out)
 {
     if (!rc) rc = lp__load_finish(load);
+    if (!rc && load->lines) rc = lp__lines_finish(load->lines);
     if (rc == LP_ERR_NO_MEMORY) rc = no_memory(load);
     load_release(load);
     if (rc)
@@ -409,7 +423,13 @@ int lp__run_load(const char *run_dir, const struct lp_run_options *options, stru
 
 int lp__run_load_image(const void *bytes, uint64_t len, struct lp_run **out, struct lp_error *err)
 {
-    struct lp_load load = {.options = &default_options, .err = err};
+    return lp__run_load_image_with(bytes, len, NULL, out, err);
+}
+
+int lp__run_load_image_with(const void *bytes, uint64_t len, const struct lp_run_options *options, struct lp_run **out,
+                            struct lp_error *err)
+{
+    struct lp_load load = {.options = options ? options : &default_options, .err = err};
     struct lp_load_item item = {.last_try = false};
     *out = NULL;
     int rc = load_init(&load, "");

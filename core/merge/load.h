@@ -5,6 +5,7 @@
 
 #include "merge/attempt.h"
 #include "merge/join.h"
+#include "merge/lines_build.h"
 #include "merge/select.h"
 
 /* Ceiling of what a run may take in memory, and of what of it one file may still ask for. */
@@ -51,6 +52,7 @@ struct lp_load {
     size_t later_count, later_cap;
     struct lp_boot_rate *rates;
     size_t rate_count, rate_cap;
+    struct lp_lines_builder *lines; /* NULL: not asked for */
 };
 
 /* One file or image, read and indexed. */

@@ -80,6 +80,8 @@ static int64_t record_size(uint16_t type)
     case LP_SEGMENT_FACTS:
     case LP_SEGMENT_NAMES:
     case LP_SEGMENT_HIST:
+    case LP_SEGMENT_CODE:
+    case LP_SEGMENT_LINES:
         return 0;
     case LP_SEGMENT_CLOCK:
         return sizeof(struct lp_clock_record);
@@ -89,6 +91,10 @@ static int64_t record_size(uint16_t type)
         return sizeof(struct lp_node_record);
     case LP_SEGMENT_COUNTERS:
         return sizeof(struct lp_counter_record);
+    case LP_SEGMENT_EDGES:
+        return sizeof(struct lp_edge_record);
+    case LP_SEGMENT_REGIONS:
+        return sizeof(struct lp_region_entry_record);
     default:
         return -1;
     }
