@@ -31,6 +31,17 @@ static inline PyThreadState *lpx_tstate(void)
 #endif
 }
 
+/* The calling thread holds an interpreter's lock: it may use Python.  PyGILState_Check says yes to every thread once
+ * there is a second interpreter. */
+static inline bool lpx_may_use_python(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return lpx_tstate() != NULL;
+#else
+    return lpx_tstate() != NULL && PyGILState_GetThisThreadState() == lpx_tstate();
+#endif
+}
+
 /* The opcode (of the code unit before the current one on 3.14 and later) by which a `with` statement calls. */
 static inline bool lpx_op_is_with(unsigned op)
 {

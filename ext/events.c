@@ -27,7 +27,7 @@ struct callback {
 /* -- what the interpreter calls ---------------------------------------------------------------------------------- */
 
 /* Numbers of the events, the same in all interpreters of this process. */
-static int event_bits[KIND_COUNT];
+static _Atomic int event_bits[KIND_COUNT];
 
 static void set_local_events(struct lpx_hosts *hosts, struct lpx_armed *armed, uint8_t level);
 

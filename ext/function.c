@@ -22,7 +22,7 @@ struct lpx_function {
 static PyObject *function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     struct lpx_function *self = (struct lpx_function *)callable;
-    struct lp_recording *recording = self->bound ? self->bound : lpx_installed();
+    struct lp_recording *recording = self->bound ? self->bound : lpx_installed(self->state);
     struct lpx_entry entry = {0};
     PyObject *result;
     if (recording == NULL) self->state->idle_uses++;

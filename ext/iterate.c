@@ -30,7 +30,7 @@ static PyObject *iterate_next(PyObject *object)
 {
     static const struct lpx_how how = {65536, 0};
     struct lpx_iterate *self = (struct lpx_iterate *)object;
-    struct lp_recording *recording = self->owner ? lpx_recording_get(self->owner) : lpx_installed();
+    struct lp_recording *recording = self->owner ? lpx_recording_get(self->owner) : lpx_installed(self->state);
     struct lpx_entry entry = {0};
     PyObject *item;
     if (recording == NULL) self->state->idle_uses++;

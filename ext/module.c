@@ -12,6 +12,16 @@ struct lpx_state *lpx_state_of(PyObject *module)
     return PyModule_GetState(module);
 }
 
+void lpx_install(struct lpx_state *state, struct lp_recording *recording)
+{
+    if (state->ambient != &state->own) {
+        lp__install(recording);
+        if (recording) lp__table_announce(); /* C libraries that were loaded earlier */
+    } else {
+        atomic_store(&state->own, recording);
+    }
+}
+
 /* An explicit "off": decorators then hand back the function itself. */
 static bool environment_says_off(void)
 {
@@ -26,6 +36,7 @@ static int module_exec(PyObject *module)
 {
     struct lpx_state *state = lpx_state_of(module);
     state->decorators_off = environment_says_off();
+    state->ambient = PyInterpreterState_Get() == PyInterpreterState_Main() ? &lp__installed : &state->own;
     if (lp_table_1.version != LP_TABLE_VERSION) return -1; /* links the table that C libraries look for */
     if (lpx_errors_init(module, state) || lpx_phase_init(module, state) || lpx_token_init(module, state) ||
         lpx_iterate_init(module, state) || lpx_function_init(module, state) || lpx_recording_init(module, state) ||
@@ -80,7 +91,7 @@ static void module_free(void *module)
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, module_exec},
 #if PY_VERSION_HEX >= 0x030C0000
-                                   {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_SUPPORTED},
+                                   {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
                                    {0, NULL}};
 

@@ -141,7 +141,7 @@ lp_name_id lpx_thread_name(void)
     PyObject *name, *threading;
     struct lpx_error error;
     lp_name_id id = 0;
-    if (!PyGILState_Check()) return 0; /* C code on a thread of its own */
+    if (!lpx_may_use_python()) return 0; /* C code on a thread of its own */
     error = lpx_error_hide();
     name = PyUnicode_FromString("threading");
     threading = name ? PyImport_GetModule(name) : NULL;

@@ -5,6 +5,7 @@
 #include "owners.h"
 
 #include <errno.h>
+#include <pthread.h>
 
 #include "evalhook.h"
 #include "events.h"
@@ -27,10 +28,18 @@ static void owner_freed(struct lp_owner *owner)
     if (owner->inferred) armed->hosts->inferred--;
 }
 
-int lpx_hosts_init(struct lpx_hosts *hosts, PyObject *module)
+/* What all interpreters of the process share. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void join_core(void)
 {
     lpx_frames_init();
     lp__owner_freed = owner_freed;
+}
+
+int lpx_hosts_init(struct lpx_hosts *hosts, PyObject *module)
+{
+    (void)pthread_once(&once, join_core);
     hosts->mark = hosts;
     hosts->tool = -1;
     hosts->modules = Py_NewRef(PyImport_GetModuleDict());

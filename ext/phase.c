@@ -111,7 +111,7 @@ static PyObject *enter_again(struct lpx_phase *self, struct lp_recording *record
 
 static inline PyObject *phase_enter(struct lpx_phase *self)
 {
-    struct lp_recording *recording = self->bound ? self->bound : lpx_installed();
+    struct lp_recording *recording = self->bound ? self->bound : lpx_installed(self->state);
     if (recording == NULL) {
         self->state->idle_uses++;
         return Py_NewRef((PyObject *)self);
@@ -139,7 +139,7 @@ static Py_ssize_t entry_to_close(struct lpx_phase *self)
 
 static void drop_unmatched(struct lpx_phase *self)
 {
-    struct lp_recording *recording = self->bound ? self->bound : lpx_installed();
+    struct lp_recording *recording = self->bound ? self->bound : lpx_installed(self->state);
     struct lp_thread *thread = recording ? lp__thread_of(recording) : NULL;
     if (thread) lp__drop(thread, LP_DROP_END_WITHOUT_BEGIN);
 }

@@ -177,26 +177,32 @@ static void package_lines(lp_cli_add_line *add, void *sink)
     PyErr_Clear();
 }
 
-/* Called back from the core, without the lock. */
+struct cli_call {
+    struct lpx_state *state;
+    PyThreadState *tstate; /* put aside while the core runs */
+};
+
+/* Called back from the core, without the lock, on the thread that called it. */
 static void doctor_lines(void *arg, lp_cli_add_line *add, void *sink)
 {
-    struct lpx_state *state = arg;
-    PyGILState_STATE gil = PyGILState_Ensure();
+    const struct cli_call *call = arg;
     char version[64];
     struct lp_cli_line interpreter = {"interpreter", version, "", -1};
-    struct lp_cli_line scopes = {"suspended phases", lpx_hosts_mechanism(&state->hosts),
+    struct lp_cli_line scopes = {"suspended phases", lpx_hosts_mechanism(&call->state->hosts),
                                  "how time in suspended generators and coroutines is told from work", -1};
+    PyEval_RestoreThread(call->tstate);
     snprintf(version, sizeof version, "CPython %.40s", Py_GetVersion());
     version[strcspn(version, "(")] = '\0';
     add(sink, &interpreter);
     add(sink, &scopes);
     package_lines(add, sink);
-    PyGILState_Release(gil);
+    (void)PyEval_SaveThread();
 }
 
 PyObject *lpx_cli(PyObject *module, PyObject *arguments)
 {
-    struct lp_cli_host host = {.name = "Python", .doctor_lines = doctor_lines, .arg = lpx_state_of(module)};
+    struct cli_call call = {lpx_state_of(module), NULL};
+    struct lp_cli_host host = {.name = "Python", .doctor_lines = doctor_lines, .arg = &call};
     PyObject *holders;
     const char **argv;
     int status = 2;
@@ -208,8 +214,9 @@ PyObject *lpx_cli(PyObject *module, PyObject *arguments)
     argv = PyMem_Calloc((size_t)PyList_GET_SIZE(arguments) + 2, sizeof *argv);
     if (holders && argv && fill_argv(arguments, holders, argv) == 0) {
         int argc = (int)PyList_GET_SIZE(arguments) + 1;
-        Py_BEGIN_ALLOW_THREADS status = lp_cli_main_hosted(argc, argv, &host);
-        Py_END_ALLOW_THREADS
+        call.tstate = PyEval_SaveThread();
+        status = lp_cli_main_hosted(argc, argv, &host);
+        PyEval_RestoreThread(call.tstate);
     }
     PyMem_Free(argv);
     Py_XDECREF(holders);

@@ -150,6 +150,7 @@ static void close_recording(struct lpx_recording *self)
     struct lp_recording *recording = self->recording;
     if (recording == NULL || !lp__recording_is_open(recording)) return;
     lpx_hosts_remove(&self->state->hosts, recording);
+    (void)atomic_compare_exchange_strong(&self->state->own, &(struct lp_recording *){recording}, NULL);
     Py_BEGIN_ALLOW_THREADS lp__recording_close(recording);
     Py_END_ALLOW_THREADS if (self->state->installed == (PyObject *)self) Py_CLEAR(self->state->installed);
 }
@@ -325,8 +326,7 @@ static PyObject *recording_install(PyObject *object, PyObject *unused)
     struct lpx_recording *self = (struct lpx_recording *)object;
     (void)unused;
     if (lp__recording_is_open(self->recording)) {
-        lp__install(self->recording);
-        lp__table_announce(); /* C libraries that were loaded earlier */
+        lpx_install(self->state, self->recording);
         Py_XSETREF(self->state->installed, Py_NewRef(object));
     }
     Py_RETURN_NONE;
@@ -337,7 +337,7 @@ static PyObject *recording_uninstall(PyObject *object, PyObject *unused)
     struct lpx_recording *self = (struct lpx_recording *)object;
     (void)unused;
     if (self->state->installed == object) {
-        lp__install(NULL);
+        lpx_install(self->state, NULL);
         Py_CLEAR(self->state->installed);
     }
     Py_RETURN_NONE;
@@ -472,17 +472,20 @@ static PyType_Spec recording_spec = {"lineprofiler._core.Recording", sizeof(stru
 
 static PyObject *ambient_begin(PyObject *module, PyObject *name)
 {
-    return lpx_token_begin(lpx_state_of(module), lpx_installed(), name);
+    struct lpx_state *state = lpx_state_of(module);
+    return lpx_token_begin(state, lpx_installed(state), name);
 }
 
 static PyObject *ambient_end(PyObject *module, PyObject *token)
 {
-    return lpx_token_end(lpx_state_of(module), lpx_installed(), token);
+    struct lpx_state *state = lpx_state_of(module);
+    return lpx_token_end(state, lpx_installed(state), token);
 }
 
 static PyObject *ambient_count(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
-    return count_with_names(lpx_state_of(module), lpx_installed(), args, count, names);
+    struct lpx_state *state = lpx_state_of(module);
+    return count_with_names(state, lpx_installed(state), args, count, names);
 }
 
 static PyObject *ambient_iterate(PyObject *module, PyObject *const *args, Py_ssize_t count)
@@ -494,8 +497,9 @@ static PyObject *ambient_iterate(PyObject *module, PyObject *const *args, Py_ssi
 
 static PyObject *ambient_current(PyObject *module, PyObject *unused)
 {
+    struct lpx_state *state = lpx_state_of(module);
     (void)unused;
-    return lpx_current_path(lpx_state_of(module), lpx_installed());
+    return lpx_current_path(state, lpx_installed(state));
 }
 
 static PyObject *ambient_installed(PyObject *module, PyObject *unused)

@@ -27,9 +27,11 @@ struct lpx_names {
 
 struct lpx_state {
     PyTypeObject *phase_type, *token_type, *recording_type, *iterate_type, *function_type, *method_type, *done_type;
-    PyObject *done;            /* awaitable that is done at once: what __aexit__ returns */
-    PyObject *installed;       /* the Recording that is installed, or NULL */
-    PyObject *error_types[16]; /* by -code of enum lp_err; owned */
+    PyObject *done;                     /* awaitable that is done at once: what __aexit__ returns */
+    PyObject *installed;                /* the Recording that is installed, or NULL */
+    _Atomic(struct lp_recording *) own; /* what `installed` records into, for interpreters other than the main one */
+    _Atomic(struct lp_recording *) *ambient; /* where ambient functions find theirs: `own`, or lp__installed */
+    PyObject *error_types[16];               /* by -code of enum lp_err; owned */
     PyObject *profile_error;
     struct lpx_names names;
     struct lpx_hosts hosts;
@@ -147,9 +149,13 @@ int lpx_errors_init(PyObject *module, struct lpx_state *state);
 /* Sets the exception that fits; always returns NULL. */
 PyObject *lpx_raise(struct lpx_state *state, const struct lp_error *err);
 
-static inline struct lp_recording *lpx_installed(void)
+/* What is installed for this interpreter; NULL: nothing.  The main one shares it with C code.  Any other interpreter
+ * has its own, since the tables of a recording are touched under one interpreter's lock. */
+static inline struct lp_recording *lpx_installed(const struct lpx_state *state)
 {
-    return atomic_load_explicit(&lp__installed, memory_order_acquire);
+    return atomic_load_explicit(state->ambient, memory_order_acquire);
 }
+/* Makes it that one, or with NULL none; the caller keeps state->installed in step. */
+void lpx_install(struct lpx_state *state, struct lp_recording *recording);
 
 #endif

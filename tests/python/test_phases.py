@@ -476,21 +476,3 @@ def test_phase_holds_nothing_back(profiler: Profiler) -> None:
             pass
     gc.collect()
     assert len(gc.get_objects()) <= objects + 20
-
-
-if sys.version_info >= (3, 14):
-
-    def test_other_interpreter_records_by_itself(run_dir: Path) -> None:
-        from concurrent import interpreters
-
-        other = interpreters.create()
-        try:
-            other.exec(
-                "from lineprofiler.accounting import start, stop, phase\n"
-                f"start({str(run_dir)!r})\n"
-                "with phase('x'): pass\n"
-                "stop()\n"
-            )
-        finally:
-            other.close()
-        assert entries(merge_run(run_dir).tree) == {"x": 1}
