@@ -34,7 +34,7 @@ static struct lp_scope_block *left_scopes; /* of recordings that were freed; the
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 enum life { LIFE_NEW = 0 /* in the child of a fork */, LIFE_ALIVE = 1, LIFE_WAKING = 2 };
-static uint32_t life_stand_in = LIFE_ALIVE; /* where the kernel cannot wipe a page */
+static uint32_t life_stand_in = LIFE_ALIVE; /* where no page can be had that fork wipes */
 static uint32_t *life = &life_stand_in;     /* else a page of its own, wiped by fork */
 static THREAD_LOCAL bool waking;            /* this thread is the one that makes the child ready */
 static THREAD_LOCAL bool fork_has_locks;
@@ -210,7 +210,7 @@ static void after_fork_in_parent(void)
 /* No more than making the locks usable: everything else waits for the child's first record. */
 static void after_fork_in_child(void)
 {
-    life_stand_in = LIFE_NEW;
+    __atomic_store_n(life, LIFE_NEW, __ATOMIC_RELEASE); /* again: an emulator says that it wipes, and does not */
     lp__tls_thread = NULL;
     if (!fork_has_locks) return;
     lp__name_unlock();

@@ -43,7 +43,7 @@ static struct lp_thread_slab *new_slab(struct lp_recording *recording)
         lp__free(slab);
         return NULL;
     }
-    (void)madvise(memory, SLAB_BYTES, MADV_WIPEONFORK); /* a kernel before 4.14: the fork handler clears them instead */
+    (void)madvise(memory, SLAB_BYTES, MADV_WIPEONFORK); /* where that fails, the fork handler forgets them */
     slab->memory = memory;
     slab->next = recording->slabs;
     recording->slabs = slab;
