@@ -29,6 +29,9 @@ struct lp_line_row {
     double self_ns;      /* in the line itself and in callees that are not watched */
     double inclusive_ns; /* >= self_ns */
     double suspended_ns; /* its frame stood still here: await, yield; 0 when it never did */
+    /* Less what the line events cost: of the line itself, and of what was called in proportion.  Never negative, equal
+     * to the above where the cost was not measured. */
+    double corrected_self_ns, corrected_inclusive_ns;
 };
 
 struct lp_line_call {
@@ -44,9 +47,11 @@ struct lp_line_function {
     uint32_t first_line, last_line; /* last_line: of its code */
     uint32_t flags;                 /* co_flags */
     uint64_t calls;
+    uint64_t active; /* of them still running, or suspended, when it was read */
     double self_ns;  /* sum over its rows */
     double total_ns; /* outermost inclusive time */
     double suspended_ns;
+    double corrected_self_ns, corrected_total_ns;
     struct lp_line_row *rows; /* by line; those with an event, a hit or time */
     size_t row_count;
     uint32_t *code_lines; /* all lines that have code, ascending: what was not executed of them has no row */
@@ -60,7 +65,7 @@ struct lp_line_file {
     enum lp_source_state source; /* merge/lines.h */
     const char *text;            /* NULL unless the state is LP_SOURCE_OK */
     size_t text_len;
-    const uint32_t *line_starts; /* offsets in text, line_count + 1 of them */
+    const uint32_t *line_starts; /* offsets in text, line_count + 1 of them; a byte order mark is left out */
     uint32_t line_count;
     uint32_t *functions; /* indexes, by first line */
     size_t function_count;
@@ -106,19 +111,50 @@ struct lp_line_report {
     struct lp_line_hot *hot; /* all rows, most self time first */
     size_t hot_count;
     double profiled_ns;   /* sum of all self times: the base of every share of the run */
+    double corrected_ns;  /* the same of the corrected ones */
     uint64_t events;      /* line events of all */
     double event_cost_ns; /* measured cost of one; NaN not measured */
     uint32_t threads, processes;
     uint64_t unobserved_threads; /* that the mechanism could not reach */
     uint64_t dropped[2];         /* LP_DROP_LINES_NO_SPACE, LP_DROP_LINES_LOST */
+    uint64_t damaged;            /* records left out */
+    uint32_t python;             /* PY_VERSION_HEX of code whose executions nobody has worked out; 0: none */
     const char *mechanism;       /* "monitoring", "settrace", "mixed"; "" none */
     const char *const *notes;    /* sentences that the reader of the numbers must know */
     size_t note_count;
+    const struct lp_lines_outside *outside; /* files that the scope leaves out, most calls first */
+    size_t outside_count;
 };
 
 /* Builds the report.  LP_ERR_NO_MEMORY.  A run without line tables gives an empty report.  On success the caller
  * releases with lp__lines_free, before the run. */
 LP_WARN_UNUSED int lp__lines_build(const struct lp_run *run, struct lp_line_report **out, struct lp_error *err);
 void lp__lines_free(struct lp_line_report *report); /* NULL is fine */
+
+/* The text of a line without its end, false where there is none. */
+bool lp__line_text(const struct lp_line_file *file, uint32_t line, struct lp_text *out);
+
+/* -- who called whom, as a tree ---------------------------------------------------------------------------------- */
+
+/* Time by call path, for flame graphs.  Only who called whom from where is recorded, not through which path, so a
+ * function with several callers is divided among them in proportion to the time it took for each (`shared`); a call
+ * back to a function that waits for it is left out.  The self times add up to report->profiled_ns rounded.  What is
+ * less than a hundred-thousandth of that is part of its caller. */
+struct lp_line_stack {
+    uint32_t parent; /* index, before this one; UINT32_MAX: none */
+    uint32_t function;
+    bool shared;
+    uint64_t self_ns;
+};
+struct lp_line_stacks {
+    struct lp_arena arena;
+    struct lp_line_stack *at;
+    size_t count;
+    uint64_t total_ns;
+};
+/* LP_ERR_NO_MEMORY.  On success the caller releases with lp__line_stacks_free. */
+LP_WARN_UNUSED int lp__line_stacks(const struct lp_line_report *report, struct lp_line_stacks **out,
+                                   struct lp_error *err);
+void lp__line_stacks_free(struct lp_line_stacks *stacks); /* NULL is fine */
 
 #endif

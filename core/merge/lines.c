@@ -238,7 +238,7 @@ static void add_region_times(struct lp_lines_builder *builder)
             uint32_t index = record.region ? region_of(builder, record.region) : LP_LINES_NONE;
             if (index == LP_LINES_NONE) continue;
             struct lp_lines_region *region = &builder->lines.regions[index];
-            region->entries += record.entries;
+            region->entries += record.entries + record.open;
             region->wall_ns += ((double)record.wall + open_ticks(builder, &record)) * builder->ns_per_tick;
         }
     }

@@ -74,8 +74,8 @@ struct lp_lines_edge {
 struct lp_lines_region {
     uint32_t parent; /* index, before this one; UINT32_MAX none */
     struct lp_text name;
-    uint64_t entries;
-    double wall_ns;
+    uint64_t entries; /* finished and open */
+    double wall_ns;   /* of all, open ones so far */
 };
 
 /* A file that the scope leaves out, and how often a function of it was entered. */
