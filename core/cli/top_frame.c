@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "base/step.h"
 #include "render/escape.h"
 
 #define WORKERS_SHOWN  8u
@@ -92,10 +93,8 @@ static size_t phase_path(const struct lp_report_tree *tree, uint32_t index, char
     for (; index != 0; index = tree->phases[index].parent) {
         struct lp_text name = tree->phases[index].name;
         if (at != PATH_CAP) out[--at] = '/';
-        size_t fits = name.len < at - 1 ? name.len : at - 1;
-        at -= fits;
-        memcpy(out + at, name.bytes + (name.len - fits), fits);
-        if (at <= 1) break;
+        at = lp__step_put_before(out, at, name.bytes, name.len);
+        if (!at) break;
     }
     memmove(out, out + at, PATH_CAP - at);
     return PATH_CAP - at;

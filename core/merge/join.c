@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/fmt.h"
+#include "base/step.h"
 #include "merge/trend.h"
 
 /* More entries of one path cannot be open at once: their scopes alone would fill the memory. */
@@ -272,7 +273,20 @@ static void add_threads(struct lp_join *join)
 
 /* -- the process ------------------------------------------------------------------------------------------------- */
 
-/* A path as one line of text.  NUL would end it, so it becomes U+FFFD. */
+/* A name as a step of a path.  NUL would end the text, so it becomes U+FFFD. */
+static void add_step(struct lp_buf *buf, const struct lp_text *name)
+{
+    bool quoted = lp__step_is_quoted(name->bytes, name->len);
+    if (quoted) lp__buf_addc(buf, '"');
+    for (size_t i = 0; i < name->len; i++)
+        if (name->bytes[i])
+            lp__buf_addc(buf, name->bytes[i]);
+        else
+            lp__buf_adds(buf, "\xef\xbf\xbd");
+    if (quoted) lp__buf_addc(buf, '"');
+}
+
+/* A path as one line of text. */
 static void add_path(struct lp_buf *buf, const struct lp_join *join, uint32_t phase)
 {
     const struct lp_run_phase *phases = join->role->tree.phases;
@@ -282,12 +296,7 @@ static void add_path(struct lp_buf *buf, const struct lp_join *join, uint32_t ph
         path[length++] = phase;
     if (phase) lp__buf_adds(buf, "\xe2\x80\xa6/");
     while (length) {
-        const struct lp_text *name = &join->run->names.texts[phases[path[--length]].name];
-        for (size_t i = 0; i < name->len; i++)
-            if (name->bytes[i])
-                lp__buf_addc(buf, name->bytes[i]);
-            else
-                lp__buf_adds(buf, "\xef\xbf\xbd");
+        add_step(buf, &join->run->names.texts[phases[path[--length]].name]);
         if (length) lp__buf_addc(buf, '/');
     }
 }

@@ -97,9 +97,9 @@ struct lp_run_process {
     uint32_t pid, parent_pid;
     int64_t rank, world_size, local_rank; /* -1 unknown */
     enum lp_verdict verdict;
-    const char *killed_in;                 /* deepest open path, "a/b", whatever the verdict; "" if none */
-    double started_real_ns;                /* epoch; NaN unknown */
-    double last_real_ns;                   /* last write, heartbeat or close, on the clock of the start; NaN unknown */
+    const char *killed_in;  /* deepest open path, "a/b", whatever the verdict; "" if none.  base/step.h */
+    double started_real_ns; /* epoch; NaN unknown */
+    double last_real_ns;    /* last write, heartbeat or close, on the clock of the start; NaN unknown */
     int64_t started_mono_ns, last_mono_ns; /* comparable within one boot_id; 0 unknown */
     uint8_t boot_id[16];
     double top_wall_ns; /* of the outermost phases, open ones included, suspended time left out */
@@ -116,7 +116,7 @@ struct lp_run_process {
     const char *why_not_run_dir;                     /* the store is not mapped there; "" if it is */
     double ns_per_tick;
     bool clock_stepped, clock_guessed, damaged, truncated;
-    bool lines_only; /* a file of line tables beside a worker's; never in run->processes */
+    bool lines_only;                           /* a file of line tables beside a worker's; never in run->processes */
     uint32_t torn_threads;                     /* died while booking an entry */
     uint32_t damaged_segments, newer_segments; /* left out */
     uint64_t damaged_nodes;                    /* nodes without a place, a name or possible numbers */
@@ -175,7 +175,7 @@ struct lp_run_options {
     bool any_owner;
     bool read_only;
     bool keep_process_trees;
-    bool lines; /* line tables too, and the sources they speak of */
+    bool lines;                                          /* line tables too, and the sources they speak of */
     int (*progress)(void *arg, size_t done, size_t all); /* may be NULL; non-zero return: LP_ERR_INTERRUPTED */
     void *progress_arg;
 };

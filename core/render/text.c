@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/step.h"
 #include "base/utf8.h"
 #include "render/escape.h"
 
@@ -192,11 +193,9 @@ static size_t join_backwards(const struct lp_report_tree *tree, uint32_t phase, 
 {
     size_t at = cap;
     for (uint32_t i = phase, n = 0; i && n < most && at; i = tree->phases[i].parent, n++) {
-        struct lp_text name = lp__shown_name(tree->phases[i].name);
+        struct lp_text name = tree->phases[i].name;
         if (n) out[--at] = '/';
-        size_t take = name.len < at ? name.len : at;
-        if (take) memcpy(out + at - take, name.bytes + name.len - take, take);
-        at -= take;
+        at = lp__step_put_before(out, at, name.bytes, name.len);
     }
     return at;
 }
@@ -206,6 +205,13 @@ static size_t phase_bytes(const struct lp_page *page, const struct lp_report_tre
 {
     bool roomy = page->options.wide || page->name > LP_PAGE_NAME_COLUMNS;
     return join_backwards(tree, phase, roomy ? UINT32_MAX : 2, out, cap);
+}
+
+void lp__page_step(struct lp_page *page, const struct lp_report_tree *tree, uint32_t phase, unsigned columns)
+{
+    char joined[1024];
+    size_t start = join_backwards(tree, phase, 1, joined, sizeof joined);
+    lp__page_cell(page, joined + start, sizeof joined - start, columns);
 }
 
 void lp__page_phase(struct lp_page *page, const struct lp_report_tree *tree, uint32_t phase, unsigned columns)

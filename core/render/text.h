@@ -58,6 +58,8 @@ void lp__page_caveats(struct lp_page *page);
 
 /* "~", "†", ">" in front of a phase's name, as many as apply; returns their columns. */
 unsigned lp__page_marks(struct lp_page *page, const struct lp_report_phase *phase);
+/* A phase's name alone, as in a path, without marks, padded. */
+void lp__page_step(struct lp_page *page, const struct lp_report_tree *tree, uint32_t phase, unsigned columns);
 /* A phase's label with its marks, padded: parent/leaf, or as much of the path as a wider column holds. */
 void lp__page_phase(struct lp_page *page, const struct lp_report_tree *tree, uint32_t phase, unsigned columns);
 /* The same without marks, unpadded, into `out`. */

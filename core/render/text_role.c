@@ -56,8 +56,7 @@ static void row(struct lp_page *page, const struct lp_report_role *role, const s
 {
     const struct lp_report_phase *phase = &role->tree.phases[share->phase];
     unsigned columns = page->name + LABEL_EXTRA, marks = lp__page_marks(page, phase);
-    struct lp_text name = lp__shown_name(phase->name);
-    lp__page_cell(page, name.bytes, name.len, columns - marks);
+    lp__page_step(page, &role->tree, share->phase, columns - marks);
     row_end(page, role, share->share, share->ns);
 }
 

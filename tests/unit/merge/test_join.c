@@ -140,6 +140,17 @@ static void open_scopes_run_to_the_end(void **state)
     lp__run_free(run);
 }
 
+static void an_open_path_keeps_a_slash_in_a_name_apart(void **state)
+{
+    struct image *image = *state;
+    lp_ref outer = image_node(image, image_root(image, 0), "out/er", 0, 0);
+    image_open(image, outer, END - 9000);
+    image_open(image, image_node(image, outer, "inner", 0, 0), END - 1000);
+    struct lp_run *run = load(image);
+    assert_string_equal(run->processes[0].killed_in, "\"out/er\"/inner");
+    lp__run_free(run);
+}
+
 static void of_two_open_paths_the_younger_is_named(void **state)
 {
     struct image *image = *state;
@@ -441,6 +452,7 @@ int main(void)
         TEST(figures_are_nanoseconds),
         TEST(threads_of_one_path_are_joined),
         TEST(open_scopes_run_to_the_end),
+        TEST(an_open_path_keeps_a_slash_in_a_name_apart),
         TEST(of_two_open_paths_the_younger_is_named),
         TEST(scopes_may_change_threads),
         TEST(an_open_time_that_cannot_be_is_left_out),
