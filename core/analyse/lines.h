@@ -80,6 +80,7 @@ struct lp_line_region_row {
     uint64_t hits;
     enum lp_row_mark mark;
     double self_ns, inclusive_ns;
+    double corrected_self_ns, corrected_inclusive_ns;
 };
 
 struct lp_line_region {
@@ -88,6 +89,7 @@ struct lp_line_region {
     uint64_t entries;                /* finished and open */
     double wall_ns;                  /* of all entries, open ones so far */
     double self_ns;                  /* sum of the self times of all lines inside it and the regions inside it */
+    double corrected_self_ns;        /* the same of the corrected ones */
     double share;                    /* of report->profiled_ns; NaN when that is 0 */
     struct lp_line_region_row *rows; /* inclusive of inner regions; most self time first */
     size_t row_count;

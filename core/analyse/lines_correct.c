@@ -34,20 +34,26 @@ static void correct_total(struct lp_line_report *report, const struct lp_line_fl
     function->corrected_total_ns = fmax(function->corrected_self_ns, function->total_ns - lost_ns);
 }
 
-/* What a row's calls lost; the rows are in the order of lines. */
-static void add_loss(const struct lp_line_report *report, struct lp_line_function *function,
-                     const struct lp_line_call *call)
+/* The rows are in the order of lines. */
+static struct lp_line_row *row_of(const struct lp_line_function *function, uint32_t line)
 {
     size_t low = 0, high = function->row_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (function->rows[middle].line < call->line)
+        if (function->rows[middle].line < line)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == function->row_count || function->rows[low].line != call->line) return;
-    function->rows[low].corrected_inclusive_ns += call->inclusive_ns * loss_of(&report->functions[call->function]);
+    return low < function->row_count && function->rows[low].line == line ? &function->rows[low] : NULL;
+}
+
+/* What a row's calls lost. */
+static void add_loss(const struct lp_line_report *report, struct lp_line_function *function,
+                     const struct lp_line_call *call)
+{
+    struct lp_line_row *row = row_of(function, call->line);
+    if (row) row->corrected_inclusive_ns += call->inclusive_ns * loss_of(&report->functions[call->function]);
 }
 
 static void correct_inclusive(const struct lp_line_report *report, struct lp_line_function *function)
@@ -58,6 +64,20 @@ static void correct_inclusive(const struct lp_line_report *report, struct lp_lin
         struct lp_line_row *row = &function->rows[i];
         double below_ns = row->inclusive_ns - row->self_ns, lost_ns = row->corrected_inclusive_ns;
         row->corrected_inclusive_ns = row->corrected_self_ns + fmax(0, below_ns - lost_ns);
+    }
+}
+
+/* What was called from a line inside the region lost what it lost in the whole run. */
+static void correct_region(const struct lp_line_report *report, struct lp_line_region *region, double cost_ns)
+{
+    for (size_t i = 0; i < region->row_count; i++) {
+        struct lp_line_region_row *row = &region->rows[i];
+        const struct lp_line_row *whole = row_of(&report->functions[row->function], row->line);
+        double below_ns = whole ? whole->inclusive_ns - whole->self_ns : 0, kept = 1;
+        if (below_ns > 0) kept = (whole->corrected_inclusive_ns - whole->corrected_self_ns) / below_ns;
+        row->corrected_self_ns = fmax(0, row->self_ns - (double)row->events * cost_ns);
+        row->corrected_inclusive_ns = row->corrected_self_ns + (row->inclusive_ns - row->self_ns) * kept;
+        region->corrected_self_ns += row->corrected_self_ns;
     }
 }
 
@@ -76,6 +96,8 @@ int lp__lines_correct(struct lp_line_report *report)
         correct_inclusive(report, &report->functions[i]);
         report->corrected_ns += report->functions[i].corrected_self_ns;
     }
+    for (size_t i = 0; i < report->region_count && !rc; i++)
+        correct_region(report, &report->regions[i], cost_ns);
     lp__arena_release(&arena);
     return rc;
 }
