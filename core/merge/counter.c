@@ -42,11 +42,21 @@ static int add_block(struct lp_hist *hist, struct lp_arena *arena, unsigned slot
     return LP_OK;
 }
 
+/* Most slots are empty: four of them are looked at together. */
+static bool are_empty(const lp_ref slots[4])
+{
+    uint64_t two[2];
+    memcpy(two, slots, sizeof two);
+    return (two[0] | two[1]) == 0;
+}
+
 static int add_blocks(struct lp_hist *hist, struct lp_arena *arena, const struct lp_image *image,
                       const struct lp_hist_record *record, unsigned weight_bits)
 {
     const struct lp_image_segment *last = NULL;
     for (unsigned slot = 0; slot < LP_HIST_RECORD_SLOTS; slot++) {
+        while (slot + 4 < LP_HIST_RECORD_SLOTS && are_empty(&record->slot[slot]))
+            slot += 4;
         if (!record->slot[slot]) continue;
         const struct lp_hist_block *block = block_at(image, record->slot[slot], &last);
         int rc = block ? add_block(hist, arena, slot, block, weight_bits) : LP_OK;

@@ -39,6 +39,7 @@ struct lp_load {
     struct lp_arena image_arena; /* the index of one image at a time */
     uint8_t *bytes;              /* of one file at a time */
     size_t bytes_cap;
+    size_t last_used; /* of the file before: files of a run are alike */
     struct lp_role_builder *roles;
     size_t role_count, role_cap;
     struct lp_map role_of_name;

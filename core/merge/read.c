@@ -7,8 +7,8 @@
 #include "os/dir.h"
 #include "os/file.h"
 
-/* Most files are this small, so most need one call. */
-enum { FIRST_READ = 65536, KEEP_BYTES = 16 << 20 };
+/* One call reads most files: as much as the file before it held, between these bounds. */
+enum { FIRST_READ = 65536, FIRST_READ_MAX = 1 << 20, KEEP_BYTES = 16 << 20 };
 
 static int reserve_bytes(struct lp_load *load, size_t len, struct lp_error *err)
 {
@@ -47,24 +47,37 @@ static size_t used_part(const uint8_t *bytes, size_t have, size_t size)
     return possible ? (size_t)header.tiled_bytes : size;
 }
 
-/* The word that ends the used part has no check of its own: a segment behind it says that it was damaged. */
-static bool goes_on(int fd, size_t at, size_t size)
+/* The word that ends the used part has no check of its own: a segment behind it says that it was damaged.  `have`:
+ * bytes that were read. */
+static bool goes_on(const struct lp_load *load, int fd, size_t at, size_t have, size_t size)
 {
     struct lp_segment_header header;
     if (size - at < sizeof header) return false;
-    int64_t got = lp__pread_full(fd, &header, sizeof header, at);
-    return got == (int64_t)sizeof header && header.magic == LP_SEGMENT_MAGIC;
+    if (have - at >= sizeof header)
+        memcpy(&header, load->bytes + at, sizeof header);
+    else if (lp__pread_full(fd, &header, sizeof header, at) != (int64_t)sizeof header)
+        return false;
+    return header.magic == LP_SEGMENT_MAGIC;
+}
+
+static size_t first_read(const struct lp_load *load, size_t size)
+{
+    size_t first = load->last_used + sizeof(struct lp_segment_header);
+    if (first < FIRST_READ) first = FIRST_READ;
+    if (first > FIRST_READ_MAX) first = FIRST_READ_MAX;
+    return first < size ? first : size;
 }
 
 static int64_t read_open(struct lp_load *load, int fd, size_t size, size_t limit, struct lp_error *err)
 {
-    size_t first = size < FIRST_READ ? size : FIRST_READ;
+    size_t first = first_read(load, size);
     if (limit && first > limit) first = limit;
     int64_t have = read_part(load, fd, 0, first, err);
     if (have < 0 || (size_t)have < first || limit) return have;
     size_t used = used_part(load->bytes, first, size);
+    load->last_used = used;
     if (used > first) have = read_part(load, fd, first, used, err);
-    if (have < 0 || have >= (int64_t)size || !goes_on(fd, (size_t)have, size)) return have;
+    if (have < (int64_t)used || have == (int64_t)size || !goes_on(load, fd, used, (size_t)have, size)) return have;
     return read_part(load, fd, (size_t)have, size, err);
 }
 

@@ -16,7 +16,11 @@
 #error "the store is read and written in place, so the machine must be little-endian"
 #endif
 
-enum { SEGMENT_HEADER = sizeof(struct lp_segment_header), FILE_HEADER = sizeof(struct lp_file_header) };
+enum {
+    SEGMENT_HEADER = sizeof(struct lp_segment_header),
+    FILE_HEADER = sizeof(struct lp_file_header),
+    FEW_SEGMENTS = 32 /* so many, and one walk does it: most files */
+};
 
 static const uint8_t no_magic[8];
 
@@ -185,13 +189,19 @@ int lp__image_index(struct lp_image *image, const void *bytes, uint64_t len, str
     if (!image->header_damaged && image->header.version > LP_FILE_VERSION)
         return lp__fail(err, LP_ERR_VERSION, 0, "file version %u, this program reads up to %u", image->header.version,
                         LP_FILE_VERSION);
-    size_t cap = walk(image, NULL, 0);
+    struct lp_image_segment few[FEW_SEGMENTS];
+    size_t cap = walk(image, few, FEW_SEGMENTS);
     if (!cap) return judge_empty(image, err);
     image->segments = lp__arena_alloc(arena, cap * sizeof *image->segments);
     if (!image->segments) return lp__fail(err, LP_ERR_NO_MEMORY, 0, "index of %zu segments", cap);
+    image->segment_count = cap;
+    if (cap <= FEW_SEGMENTS) {
+        memcpy(image->segments, few, cap * sizeof *few);
+        return LP_OK;
+    }
     /* The writer may have added one meanwhile: the second walk never stores more than there is room for. */
     size_t count = walk(image, image->segments, cap);
-    image->segment_count = count < cap ? count : cap;
+    if (count < cap) image->segment_count = count;
     return LP_OK;
 }
 
