@@ -38,14 +38,32 @@ static void mark_slots(const struct lp_code_shape *shape, uint8_t *marks)
     }
 }
 
-/* A jump back to its own line: a loop whose rounds line events cannot tell apart. */
+static bool is_on(const struct lp_code_shape *shape, uint32_t index, uint32_t line)
+{
+    return index < shape->count && shape->instrs[index].line == line;
+}
+
+static bool goes_back(const struct lp_code_shape *shape, uint32_t index)
+{
+    const struct lp_code_instr *instr = &shape->instrs[index];
+    return instr->classes & LP_OP_ENDS && instr->target <= index;
+}
+
+/* A loop whose rounds line events cannot tell apart: a jump back to its own line, or a test on one line of which one
+ * side goes on there and the other begins the next round. */
+static bool is_one_line_loop(const struct lp_code_shape *shape, uint32_t index)
+{
+    const struct lp_code_instr *instr = &shape->instrs[index];
+    if (instr->target == LP_NO_INSTR || !instr->line || instr->classes & LP_OP_SEND) return false;
+    if (instr->target <= index) return is_on(shape, instr->target, instr->line);
+    return instr->classes & LP_OP_CONDITIONAL && is_on(shape, index + 1, instr->line) &&
+           is_on(shape, instr->target, instr->line) && (goes_back(shape, index + 1) || goes_back(shape, instr->target));
+}
+
 static bool has_one_line_loop(const struct lp_code_shape *shape)
 {
-    for (uint32_t i = 0; i < shape->count; i++) {
-        const struct lp_code_instr *instr = &shape->instrs[i];
-        if (instr->target > i || instr->classes & LP_OP_SEND || !instr->line) continue;
-        if (shape->instrs[instr->target].line == instr->line) return true;
-    }
+    for (uint32_t i = 0; i < shape->count; i++)
+        if (is_one_line_loop(shape, i)) return true;
     return false;
 }
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 # enum lp_unit_flags
 NO_CODE, ONE_LINE, BRANCHING_TEST = 0x100, 0x200, 0x400
 # enum lp_scope_kind
-LOGICAL, COMPREHENSION = 0, 1
+LOGICAL, COMPREHENSION, CLASS = range(3)
 
 MAGIC = 0x3154494E  # "NIT1"
 NONE = 0xFFFFFFFF
@@ -120,7 +120,8 @@ class _Builder:
         first: int = start.lineno  # type: ignore[attr-defined]
         span = (first, start.col_offset, node.end_lineno or 0, node.end_col_offset or 0)  # type: ignore[attr-defined]
         own = len(self.scopes)
-        self.scope(node.name, {first, node.lineno}, _Scope(LOGICAL, own, unit, unit, span))
+        kind = CLASS if isinstance(node, ast.ClassDef) else LOGICAL
+        self.scope(node.name, {first, node.lineno}, _Scope(kind, own, unit, unit, span))
         self.body(node.body, unit, own)
 
     def conditional(self, node: ast.If, parent: int, scope: int) -> None:
@@ -230,9 +231,7 @@ class _Builder:
         if value is not key:
             self.found(value, first, scope)
         for clause in node.generators:
-            last = self.unit(
-                COMP_ASYNC if clause.is_async else COMP_FOR, clause.target, clause.iter, unit, scope
-            )
+            last = self.unit(COMP_ASYNC if clause.is_async else COMP_FOR, clause.target, clause.iter, unit, scope)
             self.found(clause.target, last, scope)
             self.found(clause.iter, last, scope)
             for test in clause.ifs:

@@ -1,0 +1,143 @@
+/* How often a unit was executed: the edges by which control enters it.
+ *
+ * An edge into a unit enters it when it comes from outside; not when it comes from something inside, because blocks
+ * that clean up (a `with` that ends, a handler's end) come back to the header's row.  Three kinds of edge enter all the
+ * same: into the test of a loop from its body; those that close a loop around a unit (the unit is all there is in it);
+ * and those that close a loop of nothing but its test.
+ *
+ *   executions = loud entries (line events - loud edges that are none) + quiet entries
+ *   for loops  = runs of FOR_ITER: items, and the end */
+// SPDX-License-Identifier: MIT
+#include "analyse/statement_pass.h"
+
+enum origin { FROM_SELF = 1, FROM_WITHIN = 2, FROM_OUTSIDE = 4, FROM_TOO_MANY = 8 };
+
+#define ORIGIN_LIMIT 8192u /* instructions without a line that one look-up goes through */
+
+static unsigned origin_of_instr(const struct lp_statement_pass *pass, uint32_t instr, uint32_t unit)
+{
+    uint32_t from = pass->unit_of[instr];
+    if (from == LP_NO_UNIT) return FROM_OUTSIDE;
+    if (lp__pass_is_member(pass, instr, unit)) return FROM_SELF;
+    return lp__unit_within(&pass->units, from, unit) ? FROM_WITHIN : FROM_OUTSIDE;
+}
+
+struct search {
+    struct lp_statement_pass *pass;
+    uint32_t unit, left, depth;
+};
+
+/* Where an edge comes from, looking through instructions without a line: they are nobody's. */
+static unsigned origins(struct search *search, const struct lp_flow_edge *edge)
+{
+    struct lp_statement_pass *pass = search->pass;
+    const struct lp_flow *flow = &pass->flow;
+    if (edge->from == LP_FLOW_ENTRY) return FROM_OUTSIDE;
+    if (pass->shape.instrs[edge->from].line) return origin_of_instr(pass, edge->from, search->unit);
+    if (pass->seen[edge->from] == pass->search) return 0;
+    if (search->left == 0 || search->depth == 256) return FROM_TOO_MANY;
+    pass->seen[edge->from] = pass->search;
+    search->left--;
+    search->depth++;
+    unsigned found = 0;
+    for (uint32_t i = flow->in [edge->from]; i < flow->in[edge->from + 1]; i++)
+        found |= origins(search, &flow->edges[i]);
+    search->depth--;
+    return found;
+}
+
+static unsigned origins_of(struct lp_statement_pass *pass, const struct lp_flow_edge *edge, uint32_t unit)
+{
+    struct search search = {.pass = pass, .unit = unit, .left = ORIGIN_LIMIT};
+    pass->search++;
+    return origins(&search, edge);
+}
+
+enum verdict { NOT_ENTRY, ENTRY, MIXED };
+
+static bool closes_send(const struct lp_statement_pass *pass, const struct lp_flow_edge *edge)
+{
+    return edge->from != LP_FLOW_ENTRY && pass->shape.instrs[edge->from].classes & LP_OP_SEND;
+}
+
+static enum verdict judge(struct lp_statement_pass *pass, const struct lp_flow_edge *edge, uint32_t unit)
+{
+    const struct lp_unit *record = &pass->units.units[unit];
+    enum lp_unit_kind kind = LP_UNIT_KIND(record);
+    unsigned from = origins_of(pass, edge, unit);
+    bool exact = pass->unit_of[edge->to] == unit, repeats = kind == LP_UNIT_WHILE || kind == LP_UNIT_ASYNC_FOR;
+    if (from & FROM_TOO_MANY) return MIXED;
+    if (exact && edge->back && !lp__unit_is_part(record) && !closes_send(pass, edge)) return ENTRY;
+    if (repeats && from & FROM_WITHIN) from = (from & ~(unsigned)FROM_WITHIN) | FROM_OUTSIDE;
+    if (from == FROM_OUTSIDE) return ENTRY;
+    return from & FROM_OUTSIDE ? MIXED : NOT_ENTRY;
+}
+
+/* Entries into one instruction of the unit. */
+static struct lp_count entries_into(struct lp_statement_pass *pass, uint32_t instr, uint32_t unit)
+{
+    const struct lp_flow *flow = &pass->flow;
+    struct lp_count entries = lp__count_none(), others = lp__count_none();
+    bool loud = false;
+    for (uint32_t i = flow->in[instr]; i < flow->in[instr + 1]; i++) {
+        const struct lp_flow_edge *edge = &flow->edges[i];
+        enum verdict verdict = judge(pass, edge, unit);
+        if (verdict == MIXED) return lp__count_unknown();
+        if (verdict == ENTRY && edge->loud)
+            loud = true;
+        else if (verdict == ENTRY)
+            entries = lp__count_add(&pass->counts, entries, lp__count_edge(&pass->counts, edge), 1);
+    }
+    if (!loud) return entries;
+    for (uint32_t i = flow->in[instr]; i < flow->in[instr + 1]; i++) {
+        const struct lp_flow_edge *edge = &flow->edges[i];
+        if (edge->loud && judge(pass, edge, unit) == NOT_ENTRY)
+            others = lp__count_add(&pass->counts, others, lp__count_edge(&pass->counts, edge), 1);
+    }
+    entries = lp__count_add(&pass->counts, entries, lp__count_line(&pass->counts, instr), 1);
+    return lp__count_add(&pass->counts, entries, others, -1);
+}
+
+/* Runs of the unit's own instructions of a class, one for each copy that the compiler made. */
+static struct lp_count runs_of(struct lp_statement_pass *pass, uint32_t unit, uint16_t class, uint32_t *found)
+{
+    struct lp_members members = lp__pass_members(pass, unit);
+    struct lp_count sum = lp__count_none();
+    *found = 0;
+    for (uint32_t i = 0; i < members.count; i++) {
+        uint32_t instr = members.instrs[i];
+        if (pass->unit_of[instr] != unit || !(pass->shape.instrs[instr].classes & class)) continue;
+        if (!pass->flow.reached[instr]) continue;
+        ++*found;
+        sum = lp__count_add(&pass->counts, sum, lp__count_run(&pass->counts, instr), 1);
+    }
+    return sum;
+}
+
+static bool starts_nothing(const struct lp_statement_pass *pass, uint32_t instr, const struct lp_unit *unit)
+{
+    return lp__unit_is_part(unit) && pass->shape.instrs[instr].classes & LP_OP_GLUE;
+}
+
+struct lp_count lp__pass_executions(struct lp_statement_pass *pass, uint32_t unit)
+{
+    const struct lp_unit *record = &pass->units.units[unit];
+    enum lp_unit_kind kind = LP_UNIT_KIND(record);
+    uint32_t found;
+    if (kind == LP_UNIT_FOR || kind == LP_UNIT_COMP_FOR) {
+        struct lp_count runs = runs_of(pass, unit, LP_OP_FOR_ITER, &found);
+        if (found || kind == LP_UNIT_COMP_FOR) return runs;
+    }
+    if (kind == LP_UNIT_WHILE && record->kind & LP_UNIT_ONE_LINE && !(record->kind & LP_UNIT_BRANCHING_TEST)) {
+        struct lp_count runs = runs_of(pass, unit, LP_OP_CONDITIONAL, &found);
+        if (found) return runs;
+    }
+    struct lp_members members = lp__pass_members(pass, unit);
+    struct lp_count sum = lp__count_none();
+    for (uint32_t i = 0; i < members.count && sum.known; i++) {
+        uint32_t instr = members.instrs[i];
+        if (!pass->flow.reached[instr] || starts_nothing(pass, instr, record)) continue;
+        sum = lp__count_add(&pass->counts, sum, entries_into(pass, instr, unit), 1);
+    }
+    return sum;
+}
