@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "collect/table.h"
+#include "sums.h"
 
 struct lpx_state *lpx_state_of(PyObject *module)
 {
@@ -38,9 +39,9 @@ static int module_exec(PyObject *module)
     state->decorators_off = environment_says_off();
     state->ambient = PyInterpreterState_Get() == PyInterpreterState_Main() ? &lp__installed : &state->own;
     if (lp_table_1.version != LP_TABLE_VERSION) return -1; /* links the table that C libraries look for */
-    if (lpx_errors_init(module, state) || lpx_phase_init(module, state) || lpx_token_init(module, state) ||
-        lpx_iterate_init(module, state) || lpx_function_init(module, state) || lpx_recording_init(module, state) ||
-        lpx_hosts_init(&state->hosts, module))
+    if (lpx_errors_init(module, state) || lpx_sums_init(module) || lpx_phase_init(module, state) ||
+        lpx_token_init(module, state) || lpx_iterate_init(module, state) || lpx_function_init(module, state) ||
+        lpx_recording_init(module, state) || lpx_hosts_init(&state->hosts, module))
         return -1;
     return PyModule_AddStringConstant(module, "version", LP_VERSION);
 }

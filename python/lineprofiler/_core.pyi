@@ -135,6 +135,31 @@ def cli(arguments: list[str], /) -> int:
 def clock_facts() -> dict[str, Any]:
     """Clocks chosen, refused and their cost in ns, scope mechanism in use: for ``doctor``."""
 
+def code_places(
+    code: bytes, lines: bytes, handlers: bytes, first_line: int, flags: int, python: int, opcodes: bytes, /
+) -> tuple[bytes, bytes, bytes]:
+    """Slots (``struct lp_place``), places of counted branches, and the branches (``struct lp_code_branch``).
+
+    ``opcodes`` is ``lineprofiler._lines.shape.opcode_table()``.
+    """
+
+def statement_sums(
+    code: bytes,
+    lines: bytes,
+    handlers: bytes,
+    first_line: int,
+    flags: int,
+    python: int,
+    opcodes: bytes,
+    units: bytes,
+    scopes: bytes,
+    slots: bytes,
+    branches: bytes,
+    /,
+) -> tuple[bytes, bytes, bool]:
+    """Rows (``struct lp_sums_row``), terms (``struct lp_sums_term``), and whether a row is unproved for want of a
+    counted branch.  See ``core/analyse/statements.h``."""
+
 ProfileError: type[Exception]
 ProfileFormatError: type[Exception]
 ProfileStorageError: type[Exception]
