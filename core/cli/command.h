@@ -44,6 +44,7 @@ struct lp_command {
     size_t operand_max;
     const char *about; /* for --help: sentences, wrapped by us */
     const enum lp_option_id *options;
+    bool words_are_theirs;          /* the words after the command are not read here, but for a leading --help */
     int (*run)(struct lp_cli *cli); /* NULL: a command of a later part */
     const char *part;               /* that part's name */
 };
@@ -59,6 +60,7 @@ extern const struct lp_command lp__command_info;
 extern const struct lp_command lp__command_doctor;
 extern const struct lp_command lp__command_clean;
 extern const struct lp_command lp__command_completion;
+extern const struct lp_command lp__command_run;
 extern const struct lp_command lp__command_help;
 
 /* help.c */

@@ -58,7 +58,7 @@ static void list_option(struct lp_buf *out, enum lp_option_id id)
 
 static void usage(struct lp_buf *out, const struct lp_command *command)
 {
-    bool has_options = command->options && command->options[0] != LP_OPT_NONE;
+    bool has_options = command->options && command->options[0] != LP_OPT_NONE && !command->words_are_theirs;
     lp__buf_addf(out, "%s %s%s%s%s", LP_PROGRAM, command->name, command->operands[0] ? " " : "", command->operands,
                  has_options ? " [options]" : "");
 }

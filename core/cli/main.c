@@ -12,13 +12,13 @@
 #include "os/interrupt.h"
 
 const struct lp_command *const lp__commands[] = {
+    &lp__command_run,
     &lp__command_report,
     &lp__command_top,
     &lp__command_info,
     &lp__command_doctor,
     &lp__command_clean,
     &lp__command_completion,
-    &(const struct lp_command){.name = "run", .summary = "profile the lines of a script", .part = "the line profiler"},
     &(const struct lp_command){.name = "compare", .summary = "compare two runs", .part = "comparison"},
     &(const struct lp_command){.name = "trace", .summary = "show a run's timeline", .part = "the timeline"},
     &(const struct lp_command){.name = "export", .summary = "write a run for other tools", .part = "the timeline"},
@@ -76,6 +76,10 @@ static int run_command(struct lp_cli *cli, int argc, const char *const *argv)
         lp__say(cli, "'%s' is not part of this version: it comes with the part on %s (%s --help lists what is there)",
                 command->name, command->part, LP_PROGRAM);
         return LP_EXIT_USAGE;
+    }
+    if (command->words_are_theirs) {
+        bool helps = argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0);
+        return helps ? print_help(cli) : command->run(cli);
     }
     if (lp__args_parse(&cli->args, command->options, command->operand_max, argc, argv, &err) != LP_OK) {
         lp__say(cli, "%s: %s", command->name, err.detail);
