@@ -64,8 +64,8 @@ export function count(value) {
   if (value === null || !Number.isFinite(value)) return { text: NOT_MEASURED, unit: "", exact: "not measured" };
   const exact = grouped(value);
   if (value < 1e7) return { text: exact, unit: "", exact };
-  for (const [size, unit] of /** @type {[number, string][]} */ ([[1e6, "M"], [1e9, "G"], [1e12, "T"]])) {
-    if (value < size * 999.5 || unit === "T") return { text: threeDigits(value / size), unit, exact };
+  for (const [size, unit] of /** @type {[number, string][]} */ ([[1e6, "M"], [1e9, "G"], [1e12, "T"], [1e15, "P"], [1e18, "E"]])) {
+    if (value < size * 999.5 || unit === "E") return { text: threeDigits(value / size), unit, exact };
   }
   return { text: exact, unit: "", exact };
 }

@@ -18,8 +18,8 @@ const FUNCTION_COLUMNS = [
   { key: "calls", title: "calls", hint: "calls", width: "92px", sorts: true, wide: true },
   { key: "each", title: "per call", hint: "total time of one call", width: "84px", sorts: true, wide: true },
   { key: "suspended", title: "suspended", hint: "time its frames stood still: await, yield", width: "88px", sorts: true, wide: true },
-  { key: "name", title: "function", hint: "qualified name", width: "minmax(120px, 1fr)", sorts: true, words: true },
-  { key: "place", title: "defined", hint: "file and first line", width: "minmax(80px, 240px)", sorts: true, words: true, wide: true },
+  { key: "name", title: "function", hint: "qualified name", width: "minmax(120px, 2fr)", sorts: true, words: true },
+  { key: "place", title: "defined", hint: "file and first line", width: "minmax(80px, 1fr)", sorts: true, words: true, wide: true },
 ];
 
 /** @type {Record<string, (fn: Fn, page: Page) => number | string>} */

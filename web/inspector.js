@@ -34,19 +34,18 @@ export class Inspector {
     this.root.replaceChildren(...parts);
   }
 
-  /** @param {[string, import("./format.js").Shown, string?][]} facts name, figure, what it is of */
+  /**
+   * Figures, some with their share of the whole run.
+   * @param {[string, import("./format.js").Shown, number?][]} facts name, figure, what of it is a share
+   */
   facts(facts) {
-    return el("dl", { class: "facts" }, ...facts.flatMap(([name, shown, base]) => [el("dt", {}, name), el("dd", {}, figure(el("span", { class: "value" }), shown, this.marks), base ? el("span", { class: "base" }, base) : null)]));
-  }
-
-  /** @param {number} ns @returns {import("./format.js").Shown} */
-  exact(ns) {
-    const shown = duration(ns);
-    return { ...shown, exact: shown.exact };
+    const whole = this.page.model.totals.profiled_ns;
+    const cell = (/** @type {import("./format.js").Shown} */ shown) => el("dd", {}, figure(el("span", { class: "value" }), shown, this.marks));
+    return el("dl", { class: "facts" }, ...facts.map(([name, shown, part]) => el("div", {}, el("dt", {}, name), cell(shown), part === undefined ? null : cell(share(part, whole)))));
   }
 
   base() {
-    return `of ${inWords(duration(this.page.model.totals.profiled_ns))}, ${BASE}`;
+    return el("p", { class: "base" }, `% of ${inWords(duration(this.page.model.totals.profiled_ns))}, the ${BASE}`);
   }
 
   /** @param {number} file @param {number} line @param {number} region */
@@ -54,7 +53,6 @@ export class Inspector {
     const { model } = this.page;
     const lines = this.page.lines(file, region);
     const i = line - 1;
-    const whole = model.totals.profiled_ns;
     const { path, text } = model.files[file];
     const parts = [
       el("h2", { title: path }, `${splitPath(path).name}:${line}`),
@@ -67,15 +65,14 @@ export class Inspector {
     else {
       parts.push(
         this.facts([
-          ["self", duration(lines.self[i])],
-          ["", share(lines.self[i], whole), this.base()],
-          ["inclusive", duration(lines.inclusive[i])],
-          ["", share(lines.inclusive[i], whole), this.base()],
+          ["self", duration(lines.self[i]), lines.self[i]],
+          ["inclusive", duration(lines.inclusive[i]), lines.inclusive[i]],
           ["hits", count(lines.hits[i])],
           ["inclusive per hit", duration(lines.hits[i] ? lines.inclusive[i] / lines.hits[i] : null)],
           ["self per hit", duration(lines.hits[i] ? lines.self[i] / lines.hits[i] : null)],
           ["suspended", duration(lines.suspended[i])],
         ]),
+        this.base(),
         this.exactly(file, line, region),
       );
     }
@@ -135,22 +132,20 @@ export class Inspector {
   fn(index) {
     const { model } = this.page;
     const fn = model.functions[index];
-    const whole = model.totals.profiled_ns;
     const { path } = model.files[fn.file];
     return [
       el("h2", { class: "fn" }, fn.name),
       el("p", { class: "where" }, el("a", { href: this.page.address({ view: "source", ...this.page.atFunction(index) }), title: `${path}:${fn.first}` }, `${splitPath(path).name}:${fn.first}–${fn.last}`), kindOf(fn.flags)),
       this.facts([
-        ["total", duration(fn.total)],
-        ["", share(fn.total, whole), this.base()],
-        ["self", duration(fn.self)],
-        ["", share(fn.self, whole), this.base()],
+        ["total", duration(fn.total), fn.total],
+        ["self", duration(fn.self), fn.self],
         ["calls", count(fn.calls)],
         ["total per call", duration(fn.calls ? fn.total / fn.calls : null)],
         ["suspended", duration(fn.suspended)],
         ["rows executed", count(fn.rows[1] - fn.rows[0])],
         ["rows not executed", count(fn.missed[1] - fn.missed[0])],
       ]),
+      this.base(),
       this.edges("called by", fn.callers, "caller"),
       this.edges("calls", fn.callees, "callee"),
     ].filter((part) => part !== null);
@@ -175,17 +170,16 @@ export class Inspector {
   region(index) {
     const { model } = this.page;
     const region = model.regions[index];
-    const whole = model.totals.profiled_ns;
     const hot = this.page.hot(index).slice(0, MOST_LINKS);
     return [
       el("h2", { class: "fn" }, region.path),
       this.facts([
-        ["self", duration(region.self)],
-        ["", share(region.self, whole), this.base()],
+        ["self", duration(region.self), region.self],
         ["wall", duration(region.wall)],
         ["entries", count(region.entries)],
         ["wall per entry", duration(region.entries && region.wall !== null ? region.wall / region.entries : null)],
       ]),
+      this.base(),
       el("p", { class: "where" }, el("a", { href: this.page.address({ view: "source", region: index, ...this.page.hottestIn(index) }) }, "source with the numbers of this region")),
       this.links(
         "slowest lines inside",

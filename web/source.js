@@ -21,7 +21,7 @@ const SOURCE_COLUMNS = [
   { key: "inclusive", title: "inclusive", hint: "self time and the functions called from here; recursion is counted once", width: "76px", wide: true },
   { key: "hits", title: "hits", hint: "executions of the statement; ~ line events where executions could not be told", width: "84px" },
   { key: "each", title: "per hit", hint: "inclusive time of one hit", width: "72px", wide: true },
-  { key: "suspended", title: "suspended", hint: "time its frame stood still here: await, yield", width: "76px", wide: true },
+  { key: "suspended", title: "suspended", hint: "time its frame stood still here: await, yield", width: "88px", wide: true },
   { key: "code", title: "source", hint: "source text", width: "minmax(0, 1fr)", words: true },
 ];
 const LONGEST_SHOWN = 400;
