@@ -41,7 +41,7 @@ static int module_exec(PyObject *module)
     if (lp_table_1.version != LP_TABLE_VERSION) return -1; /* links the table that C libraries look for */
     if (lpx_errors_init(module, state) || lpx_sums_init(module) || lpx_phase_init(module, state) ||
         lpx_token_init(module, state) || lpx_iterate_init(module, state) || lpx_function_init(module, state) ||
-        lpx_recording_init(module, state) || lpx_hosts_init(&state->hosts, module))
+        lpx_recording_init(module, state) || lpx_hosts_init(&state->hosts, module) || lpx_lines_init(module, state))
         return -1;
     return PyModule_AddStringConstant(module, "version", LP_VERSION);
 }
@@ -49,6 +49,7 @@ static int module_exec(PyObject *module)
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     struct lpx_state *state = lpx_state_of(module);
+    int stop;
     Py_VISIT(state->phase_type);
     Py_VISIT(state->token_type);
     Py_VISIT(state->recording_type);
@@ -61,6 +62,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->profile_error);
     for (int i = 0; i < 16; i++)
         Py_VISIT(state->error_types[i]);
+    if ((stop = lpx_lines_traverse(state, visit, arg)) != 0) return stop;
     return lpx_hosts_traverse(&state->hosts, visit, arg);
 }
 
@@ -69,6 +71,7 @@ static int module_clear(PyObject *module)
     struct lpx_state *state = lpx_state_of(module);
     lpx_names_clear(state);
     lpx_phase_release(state);
+    lpx_lines_release(state);
     lpx_hosts_release(&state->hosts);
     Py_CLEAR(state->installed);
     Py_CLEAR(state->done);
@@ -88,6 +91,7 @@ static int module_clear(PyObject *module)
 static void module_free(void *module)
 {
     (void)module_clear(module);
+    lpx_lines_free(lpx_state_of(module));
 }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, module_exec},

@@ -38,6 +38,7 @@ struct lpx_state {
     PyObject *argument_names[LPX_PHASE_ARGUMENTS]; /* of phase(), interned; owned */
     struct lpx_phase *free_phases;
     int free_phase_count;
+    struct lpx_line_engine *lines;
     uint64_t entry_cost_ps; /* what Python's side adds to an entry; 0 not measured yet */
     bool decorators_off;    /* the environment said "off" when we were imported */
     Py_ssize_t decorated_while_off;
@@ -144,6 +145,12 @@ PyObject *lpx_report(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *lpx_cli(PyObject *module, PyObject *arguments);
 PyObject *lpx_clock_facts(PyObject *module, PyObject *unused);
 PyObject *lpx_dump(struct lpx_state *state, struct lp_recording *recording);
+
+/* lines.c: the line engine. */
+int lpx_lines_init(PyObject *module, struct lpx_state *state);
+int lpx_lines_traverse(struct lpx_state *state, visitproc visit, void *arg);
+void lpx_lines_release(struct lpx_state *state); /* references; any number of times */
+void lpx_lines_free(struct lpx_state *state);
 
 int lpx_errors_init(PyObject *module, struct lpx_state *state);
 /* Sets the exception that fits; always returns NULL. */

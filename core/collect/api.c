@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "collect/entry.h"
 #include "collect/name.h"
-#include "collect/table.h"
 
 #define NAMES_TRANSLATED 65536u
 
@@ -111,13 +111,16 @@ lp_token lp_phase_begin(lp_name name)
 {
     const struct lp_table *table = recording_other();
     if (__builtin_expect(table != NULL, 0)) return table->phase_begin(name ? translate(table, name) : 0);
-    return lp_table_1.phase_begin(name);
+    return lp__entry_begin(name);
 }
 
 void lp_phase_end(lp_token token)
 {
     const struct lp_table *table = token.recorder; /* the copy that began it */
-    if (table) table->phase_end(token);
+    if (__builtin_expect(table == &lp_table_1, 1))
+        lp__entry_end(token.scope, token.serial);
+    else if (table)
+        table->phase_end(token);
 }
 
 void lp_count(lp_name name, int64_t n)
@@ -126,7 +129,7 @@ void lp_count(lp_name name, int64_t n)
     if (__builtin_expect(table != NULL, 0))
         table->count(name ? translate(table, name) : 0, n);
     else
-        lp_table_1.count(name, n);
+        lp__entry_count(name, n);
 }
 
 void lp_signal(lp_name channel, const char *key)

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "collect/lines_internal.h"
 
-struct lp_line_session *lp__line_session_new(struct lp_recording *recording, const struct lp_line_host *host)
+struct lp_line_session *lp__line_session_new(struct lp_recording *recording, const struct lp_line_host *host,
+                                             void *data)
 {
     struct lp_line_session *session = lp__calloc(1, sizeof *session);
     if (session == NULL) return NULL;
@@ -14,6 +15,7 @@ struct lp_line_session *lp__line_session_new(struct lp_recording *recording, con
     session->recording = recording;
     lp__recording_retain(recording);
     session->host = host;
+    session->data = data;
     session->generation = lp__process_generation();
     return session;
 }
@@ -42,6 +44,11 @@ void lp__line_session_stop(struct lp_line_session *session)
     lp__lines_deactivate(session);
 }
 
+void *lp__line_session_data(const struct lp_line_session *session)
+{
+    return session->data;
+}
+
 bool lp__line_session_is_active(const struct lp_line_session *session)
 {
     return session->active;
@@ -49,12 +56,12 @@ bool lp__line_session_is_active(const struct lp_line_session *session)
 
 void lp__line_session_settle(struct lp_line_session *session)
 {
-    lp__lines_each(session, lp__line_settle);
+    lp__line_threads_each(session, lp__line_settle);
 }
 
 void lp__line_session_clear(struct lp_line_session *session)
 {
-    lp__lines_each(session, lp__line_zero);
+    lp__line_threads_each(session, lp__line_zero);
 }
 
 struct lp_recording *lp__line_session_recording(const struct lp_line_session *session)
@@ -119,9 +126,8 @@ bool lp__line_region_begin(struct lp_line_session *session, const char *name, si
 }
 
 /* The frame that began it, while it still runs in the region. */
-static struct lp_line_frame *frame_of(const struct lp_line_region_entry *entry)
+static struct lp_line_frame *frame_of(struct lp_line_thread *thread, const struct lp_line_region_entry *entry)
 {
-    struct lp_line_thread *thread = entry->thread;
     struct lp_line_frame *at;
     for (at = thread->top; at >= thread->frames; at--)
         if (at->frame == entry->frame && at->view == entry->view) return at;
@@ -150,7 +156,7 @@ void lp__line_region_end(struct lp_line_region_entry *entry)
         return;
     }
     now = charge_up_to_now(thread);
-    frame = frame_of(entry);
+    frame = frame_of(thread, entry);
     if (frame) lp__line_move(thread, frame, entry->before);
     book_entry(entry, now);
 }

@@ -252,7 +252,7 @@ void lp__lines_deactivate(struct lp_line_session *session)
     lp__lines_unlock();
 }
 
-void lp__lines_each(struct lp_line_session *session, void (*visit)(struct lp_line_thread *thread, uint64_t now))
+void lp__line_threads_each(struct lp_line_session *session, void (*visit)(struct lp_line_thread *thread, uint64_t now))
 {
     struct lp_line_thread *thread;
     uint64_t now = lp__ticks();

@@ -115,8 +115,10 @@ struct lp_line_host {
     const void *(*caller)(const void *frame);
 };
 
-/* Takes a reference to the recording.  NULL without memory. */
-struct lp_line_session *lp__line_session_new(struct lp_recording *recording, const struct lp_line_host *host);
+/* Takes a reference to the recording; `data` is the host's own.  NULL without memory. */
+struct lp_line_session *lp__line_session_new(struct lp_recording *recording, const struct lp_line_host *host,
+                                             void *data);
+void *lp__line_session_data(const struct lp_line_session *session);
 void lp__line_session_free(struct lp_line_session *session); /* stops it */
 void lp__line_session_start(struct lp_line_session *session);
 void lp__line_session_stop(struct lp_line_session *session); /* settles every thread's frames */

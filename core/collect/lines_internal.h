@@ -42,6 +42,7 @@ struct lp_line_pause {
 struct lp_line_session {
     struct lp_recording *recording; /* a reference */
     const struct lp_line_host *host;
+    void *data; /* the host's */
     bool active;
     uint32_t generation;          /* of the process whose store the refs and threads belong to */
     struct lp_line_session *next; /* active ones */
@@ -106,7 +107,7 @@ void lp__lines_check_fork(struct lp_line_session *session);
 void lp__lines_activate(struct lp_line_session *session);
 void lp__lines_deactivate(struct lp_line_session *session);
 /* Calls `visit` on every thread of the session that has a tenant. */
-void lp__lines_each(struct lp_line_session *session, void (*visit)(struct lp_line_thread *thread, uint64_t now));
+void lp__line_threads_each(struct lp_line_session *session, void (*visit)(struct lp_line_thread *thread, uint64_t now));
 void lp__line_threads_free(struct lp_line_session *session);
 
 /* -- line_stack.c ------------------------------------------------------------------------------------------------ */

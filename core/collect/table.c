@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect/entry.h"
 #include "collect/name.h"
-#include "collect/phase.h"
 #include "os/objects.h"
 
 _Atomic(const struct lp_table *) lp__other_table;
@@ -106,46 +106,25 @@ static int is_recording(void)
 
 static lp_token phase_begin(lp_name name)
 {
-    struct lp_recording *recording = atomic_load_explicit(&lp__installed, memory_order_acquire);
-    lp_token token = {NULL, 0, NULL};
-    struct lp_thread *thread;
-    struct lp_scope *scope;
-    if (recording == NULL || name == 0) return token;
-    thread = lp__thread_of(recording);
-    scope = thread ? lp__begin(thread, name, NULL, 0) : NULL;
-    if (scope == NULL) return token;
-    token.scope = scope;
-    token.serial = scope->serial;
-    token.recorder = &lp_table_1;
-    return token;
+    return lp__entry_begin(name);
 }
 
-/* A token of another process's life (fork), or one that is stale, names a thread state that may be gone. */
-static void phase_end_slow(struct lp_scope *scope, uint64_t serial)
+void lp__entry_end_slow(struct lp_scope *scope, uint64_t serial)
 {
     struct lp_recording *recording = atomic_load(&lp__installed);
+    if (scope == NULL) return;
     if (lp__scope_is_open(scope, serial)) recording = scope->thread->home;
     if (recording) (void)lp__end_handle(recording, scope, serial);
 }
 
 static void phase_end(lp_token token)
 {
-    struct lp_scope *scope = token.scope;
-    struct lp_thread *thread = lp__tls_thread;
-    if (scope == NULL) return;
-    if (__builtin_expect(thread != NULL, 1) && __builtin_expect(thread->top == scope, 1) &&
-        __builtin_expect(scope->serial == token.serial, 1) &&
-        __builtin_expect(atomic_load_explicit(&thread->recording, memory_order_relaxed) == thread->home, 1))
-        lp__end(thread, scope);
-    else
-        phase_end_slow(scope, token.serial);
+    lp__entry_end(token.scope, token.serial);
 }
 
 static void count(lp_name name, int64_t n)
 {
-    struct lp_recording *recording = atomic_load_explicit(&lp__installed, memory_order_acquire);
-    struct lp_thread *thread = recording && name ? lp__thread_of(recording) : NULL;
-    if (thread) lp__count(thread, name, n);
+    lp__entry_count(name, n);
 }
 
 const struct lp_table lp_table_1 = {

@@ -59,17 +59,16 @@ lp_name_id lp__tree_text(const struct lp_tree_node *node);
 /* Looks again for space for a node that drops: true when it records from now on. */
 bool lp__tree_revive(struct lp_thread *thread, struct lp_tree_node *node);
 
-/* Adds to a histogram of the store whose block is there already; false: the slow way makes it or carries over. */
-static inline bool lp__hist_add_in_place(uint8_t *base, struct lp_hist_record *hist, uint64_t value)
+/* The counter of a value in a histogram of the store whose block is there already; NULL: the slow way makes it or
+ * carries over. */
+static inline uint32_t *lp__hist_counter(uint8_t *base, struct lp_hist_record *hist, uint64_t value)
 {
     unsigned slot = lp__hist_slot(value);
     lp_ref ref = hist->slot[slot];
     uint32_t *count;
-    if (__builtin_expect(ref == 0, 0)) return false;
+    if (__builtin_expect(ref == 0, 0)) return NULL;
     count = &((struct lp_hist_block *)(void *)(base + (uint64_t)ref * 8))->count[lp__hist_sub(value, slot)];
-    if (__builtin_expect(*count == UINT32_MAX, 0)) return false;
-    ++*count;
-    return true;
+    return __builtin_expect(*count == UINT32_MAX, 0) ? NULL : count;
 }
 
 /* Adds a value to a histogram record of the store, allocating its block when first needed; counts what it cannot. */

@@ -1,0 +1,121 @@
+/* The line engine's half that knows the interpreter: which code objects are watched, and which events say what runs.
+ *
+ * One engine per import of the extension, with any number of active sessions.  Each watched code object carries a
+ * *note* (co_extra) with every session's verdict about it.  3.12 and later: sys.monitoring, with global events that a
+ * code object out of scope sends once, and local events on what is watched.  Below: a trace function in every thread.
+ * Everything needs the interpreter lock.
+ */
+// SPDX-License-Identifier: MIT
+#ifndef LPX_LINES_H
+#define LPX_LINES_H
+
+#include "state.h"
+
+#include "collect/lines.h"
+#include "frames.h"
+
+struct lpx_line_engine;
+
+/* What one session thinks of a code object. */
+struct lpx_verdict {
+    uint64_t session;          /* its serial; 0: none */
+    struct lp_line_code *code; /* NULL: out of scope */
+};
+
+/* Of one code object, as long as it lives. */
+struct lpx_note {
+    struct lpx_verdict first;
+    struct lpx_verdict *more; /* of further sessions, `more_count` of them */
+    uint32_t more_count;
+    bool armed;                     /* sends local events */
+    PyCodeObject *code;             /* borrowed: the note dies with it */
+    struct lpx_line_engine *engine; /* NULL once that has gone */
+    struct lpx_note *previous, *next;
+};
+
+struct lpx_line_session {
+    PyObject_HEAD struct lpx_state *state;
+    struct lp_line_session *core;
+    uint64_t serial;
+    PyObject *recording;                            /* owned, as all objects here */
+    PyObject *admit_file, *admit_function, *source; /* callables */
+    PyObject *files;                                /* dict: co_filename -> verdict of admit_file */
+    PyObject *outside;                              /* dict: co_filename -> functions entered out of scope */
+    PyObject *added;                                /* dict: code objects that are in scope whatever the others say */
+    PyObject *codes;                                /* list: one code object of each lp_line_code, by index */
+    struct lpx_line_session *next_active;
+    uint64_t unobserved; /* threads that could not be reached */
+    PyObject *weakrefs;
+};
+
+struct lpx_line_engine {
+    PyTypeObject *session_type, *region_type, *callback_type;
+    struct lpx_line_session *active; /* borrowed: an active session holds itself */
+    Py_ssize_t extra_index;          /* of the notes; -1: none yet */
+    struct lpx_note notes;           /* list head */
+    uint64_t last_serial;
+    int tool; /* sys.monitoring; -1: none */
+    PyObject *set_local_events;
+    PyObject *disable;     /* sys.monitoring.DISABLE */
+    PyObject *tracer;      /* below 3.12: what PyEval_SetTrace hands to our trace function */
+    PyObject *thread_hook; /* what threading.settrace had before */
+    double event_cost_ns;  /* of a line event; 0: not measured yet */
+    bool opcodes_known;
+    struct lp_code_opcodes opcodes;
+};
+
+/* -- lines.c ----------------------------------------------------------------------------------------------------- */
+
+/* -- lines_scope.c ----------------------------------------------------------------------------------------------- */
+
+/* The note of a code object; NULL: none.  Hot: two loads. */
+struct lpx_code_extras {
+    Py_ssize_t count;
+    void *values[1];
+};
+struct lpx_note *lpx_note_public(const struct lpx_line_engine *engine, PyCodeObject *code);
+extern bool lpx_extras_fit; /* the mirror of co_extra is right */
+static inline struct lpx_note *lpx_note_of(const struct lpx_line_engine *engine, PyCodeObject *code)
+{
+    const struct lpx_code_extras *extras;
+    if (__builtin_expect(!lpx_extras_fit, 0)) return lpx_note_public(engine, code);
+    extras = (const struct lpx_code_extras *)code->co_extra;
+    if (extras == NULL || extras->count <= engine->extra_index) return NULL;
+    return extras->values[engine->extra_index];
+}
+
+/* The session's code object, deciding about it when it is met for the first time; NULL: out of scope.  Keeps a pending
+ * exception. */
+struct lp_line_code *lpx_line_decide(struct lpx_line_engine *engine, struct lpx_line_session *session,
+                                     PyCodeObject *code);
+static inline struct lp_line_code *lpx_line_code(struct lpx_line_engine *engine, struct lpx_line_session *session,
+                                                 PyCodeObject *code)
+{
+    struct lpx_note *note = lpx_note_of(engine, code);
+    if (__builtin_expect(note != NULL && note->first.session == session->serial, 1)) return note->first.code;
+    return lpx_line_decide(engine, session, code);
+}
+/* The same without deciding: NULL also for code that was not met. */
+struct lp_line_code *lpx_line_known(const struct lpx_line_engine *engine, const struct lpx_line_session *session,
+                                    PyCodeObject *code);
+int lpx_notes_init(struct lpx_line_engine *engine);   /* -1 with an exception */
+void lpx_notes_leave(struct lpx_line_engine *engine); /* the engine goes */
+/* The host's session of a thread's state. */
+struct lpx_line_session *lpx_line_session_of(const struct lp_line_thread *thread);
+
+/* -- lines_events.c, lines_trace.c: one of them has the mechanism ------------------------------------------------- */
+
+#define LPX_LINE_MECHANISM (LPX_HAVE_MONITORING ? "monitoring" : "settrace")
+
+/* 0, or -1 with an exception: no free tool id.  The first session to start, the last to stop. */
+int lpx_lines_arm(struct lpx_line_engine *engine);
+void lpx_lines_disarm(struct lpx_line_engine *engine);
+/* A session has started: everything may be in scope now. */
+void lpx_lines_again(struct lpx_line_engine *engine);
+/* Watched from now on: local events. */
+void lpx_lines_watch(struct lpx_line_engine *engine, struct lpx_note *note, const struct lp_line_code *code);
+int lpx_lines_callback_init(PyObject *module, struct lpx_line_engine *engine);
+/* Threads of this interpreter that we do not hear from. */
+uint64_t lpx_lines_unobserved(const struct lpx_line_engine *engine);
+
+#endif

@@ -1,0 +1,427 @@
+/* Line events by sys.monitoring, CPython 3.12 and later.
+ *
+ * Global: PY_START and PY_RESUME, which a code object out of scope sends once and then no more (DISABLE), so that
+ * libraries run at full speed; PY_THROW and PY_UNWIND, which cannot be had for single code objects.  Local, on watched
+ * code: lines, entries, exits, and jumps where a loop stands in one line.
+ *
+ * A line is told by the offset of its instruction, read from the frame, not by its number: statements are worked out
+ * from offsets later, and a number above 256 is boxed by the interpreter anyway. */
+// SPDX-License-Identifier: MIT
+#include "lines.h"
+
+#if LPX_HAVE_MONITORING
+
+#include <stddef.h>
+
+#define TOOL_NAME "lineprofiler"
+
+enum kind {
+    ON_START,
+    ON_RESUME,
+    ON_RETURN,
+    ON_YIELD,
+    ON_THROW,
+    ON_UNWIND,
+    ON_LINE,
+#if PY_VERSION_HEX >= 0x030E0000
+    ON_LEFT,
+    ON_RIGHT,
+#else
+    ON_BRANCH,
+#endif
+    KIND_COUNT
+};
+
+static const char *const event_names[KIND_COUNT] = {
+    "PY_START",    "PY_RESUME",    "PY_RETURN", "PY_YIELD", "PY_THROW", "PY_UNWIND", "LINE",
+#if PY_VERSION_HEX >= 0x030E0000
+    "BRANCH_LEFT", "BRANCH_RIGHT",
+#else
+    "BRANCH",
+#endif
+};
+
+#if PY_VERSION_HEX >= 0x030E0000
+#define BRANCH_EVENTS(bits) ((bits)[ON_LEFT] | (bits)[ON_RIGHT])
+#else
+#define BRANCH_EVENTS(bits) ((bits)[ON_BRANCH])
+#endif
+
+/* Numbers of the events, the same in all interpreters of this process. */
+static int event_bits[KIND_COUNT];
+
+struct callback {
+    PyObject_HEAD vectorcallfunc call;
+    struct lpx_line_engine *engine; /* NULL once the tool was given back */
+};
+
+/* -- what the interpreter calls ---------------------------------------------------------------------------------- */
+
+/* In a callback the current frame is the one that the event is about. */
+static inline struct lpx_frame *frame_of_event(PyThreadState *tstate)
+{
+    if (__builtin_expect(!lpx_frames_fit, 0)) return lpx_frame_now_public(tstate);
+#if PY_VERSION_HEX >= 0x030D0000
+    return (struct lpx_frame *)tstate->current_frame;
+#else
+    return (struct lpx_frame *)tstate->cframe->current_frame;
+#endif
+}
+
+static inline uint32_t unit_of(struct lpx_frame *frame, const PyCodeObject *code)
+{
+    if (__builtin_expect(!lpx_frames_fit, 0)) return (uint32_t)PyFrame_GetLasti((PyFrameObject *)frame) / 2;
+    return (uint32_t)(frame->at - (const unsigned char *)code->co_code_adaptive) / 2;
+}
+
+static inline struct lpx_line_engine *engine_of(PyObject *self)
+{
+    return ((struct callback *)self)->engine;
+}
+
+/* The frame is not on top of the shadow stack: a frame that was running when the session started, or one whose callees
+ * ended unnoticed. */
+static __attribute__((noinline)) void line_astray(struct lpx_line_engine *engine, struct lp_line_thread *thread,
+                                                  struct lpx_frame *frame, PyCodeObject *code, uint64_t now)
+{
+    struct lp_line_code *line_code = lpx_line_code(engine, lpx_line_session_of(thread), code);
+    if (line_code == NULL) return;
+    lp__line_find(thread, frame, code, line_code, now);
+    if (thread->top->frame == frame) lp__line_event(thread, thread->top, unit_of(frame, code), now);
+}
+
+static PyObject *on_line(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    uint64_t now = lp__ticks();
+    struct lp_line_thread *thread = lp__lines_here();
+    PyCodeObject *code = (PyCodeObject *)args[0];
+    struct lpx_frame *frame = frame_of_event(lpx_tstate());
+    (void)count;
+    (void)names;
+    for (; thread; thread = thread->next_of_tenant) {
+        struct lp_line_frame *top = thread->top;
+        if (__builtin_expect(top->frame == frame && top->code_object == code, 1))
+            lp__line_event(thread, top, unit_of(frame, code), now);
+        else if (engine_of(self))
+            line_astray(engine_of(self), thread, frame, code, now);
+    }
+    Py_RETURN_NONE;
+}
+
+/* Enters in every session that watches the code; false when none does. */
+static inline bool enter(struct lpx_line_engine *engine, PyCodeObject *code, enum lp_line_entry how)
+{
+    uint64_t now = lp__ticks();
+    struct lp_line_thread *thread = lp__lines_here();
+    struct lpx_frame *frame = frame_of_event(lpx_tstate());
+    bool watched = thread == NULL; /* for want of memory: not for good */
+    for (; thread; thread = thread->next_of_tenant) {
+        struct lp_line_code *line_code = lpx_line_code(engine, lpx_line_session_of(thread), code);
+        if (line_code == NULL) continue;
+        lp__line_enter(thread, frame, code, line_code, now, how);
+        watched = true;
+    }
+    return watched;
+}
+
+static inline PyObject *unless_watched(struct lpx_line_engine *engine, bool watched)
+{
+    PyObject *answer = watched ? Py_None : engine->disable;
+    return Py_NewRef(answer);
+}
+
+static PyObject *on_start(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    struct lpx_line_engine *engine = engine_of(self);
+    (void)count;
+    (void)names;
+    if (engine == NULL) Py_RETURN_NONE;
+    return unless_watched(engine, enter(engine, (PyCodeObject *)args[0], LP_LINE_STARTS));
+}
+
+static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    struct lpx_line_engine *engine = engine_of(self);
+    (void)count;
+    (void)names;
+    if (engine == NULL) Py_RETURN_NONE;
+    return unless_watched(engine, enter(engine, (PyCodeObject *)args[0], LP_LINE_GOES_ON));
+}
+
+static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    struct lpx_line_engine *engine = engine_of(self);
+    (void)count;
+    (void)names;
+    if (engine && lpx_note_of(engine, (PyCodeObject *)args[0]))
+        (void)enter(engine, (PyCodeObject *)args[0], LP_LINE_GOES_ON);
+    Py_RETURN_NONE;
+}
+
+static inline void leave(bool suspends)
+{
+    uint64_t now = lp__ticks();
+    struct lp_line_thread *thread = lp__lines_here();
+    struct lpx_frame *frame = frame_of_event(lpx_tstate());
+    for (; thread; thread = thread->next_of_tenant)
+        lp__line_leave(thread, frame, now, suspends);
+}
+
+static PyObject *on_return(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    (void)self;
+    (void)args;
+    (void)count;
+    (void)names;
+    leave(false);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    (void)self;
+    (void)args;
+    (void)count;
+    (void)names;
+    leave(true);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    struct lpx_line_engine *engine = engine_of(self);
+    (void)count;
+    (void)names;
+    if (engine && lpx_note_of(engine, (PyCodeObject *)args[0])) leave(false);
+    Py_RETURN_NONE;
+}
+
+/* Offsets as the interpreter numbers them, in bytes. */
+static PyObject *on_branch(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    struct lp_line_thread *thread = lp__lines_here();
+    struct lpx_frame *frame = frame_of_event(lpx_tstate());
+    uint32_t from, to;
+    (void)self;
+    (void)names;
+    if (PyVectorcall_NARGS(count) < 3) Py_RETURN_NONE;
+    from = (uint32_t)PyLong_AsLong(args[1]) / 2;
+    to = (uint32_t)PyLong_AsLong(args[2]) / 2;
+    for (; thread; thread = thread->next_of_tenant)
+        lp__line_branch(thread, frame, from, to);
+    Py_RETURN_NONE;
+}
+
+static const vectorcallfunc handlers[KIND_COUNT] = {
+    on_start,  on_resume, on_return, on_yield, on_throw, on_unwind, on_line,
+#if PY_VERSION_HEX >= 0x030E0000
+    on_branch, on_branch,
+#else
+    on_branch,
+#endif
+};
+
+/* -- the callback type ------------------------------------------------------------------------------------------- */
+
+static void callback_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyMemberDef callback_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct callback, call), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot callback_slots[] = {
+    {Py_tp_dealloc, callback_dealloc},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_members, callback_members},
+    {0, NULL},
+};
+
+static PyType_Spec callback_spec = {
+    .name = "lineprofiler._core.LineCallback",
+    .basicsize = sizeof(struct callback),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = callback_slots,
+};
+
+int lpx_lines_callback_init(PyObject *module, struct lpx_line_engine *engine)
+{
+    engine->callback_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &callback_spec, NULL);
+    return engine->callback_type ? 0 : -1;
+}
+
+/* -- taking and giving back a tool ------------------------------------------------------------------------------- */
+
+static PyObject *monitoring(void) /* borrowed */
+{
+    PyObject *module = PySys_GetObject("monitoring");
+    if (module == NULL) PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is gone");
+    return module;
+}
+
+static bool call_ok(PyObject *result)
+{
+    Py_XDECREF(result);
+    return result != NULL;
+}
+
+/* 2 is a profiler's by convention; 3 and 4 are nobody's; the others only when these are taken. */
+static int take_tool(PyObject *module)
+{
+    static const int wanted[] = {2, 3, 4, 5, 1, 0};
+    size_t i;
+    for (i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if (call_ok(PyObject_CallMethod(module, "use_tool_id", "is", wanted[i], TOOL_NAME))) return wanted[i];
+        if (!PyErr_ExceptionMatches(PyExc_ValueError)) return -1;
+        PyErr_Clear();
+    }
+    PyErr_SetString(PyExc_RuntimeError,
+                    "no free sys.monitoring tool id: six other tools are active in this process; stop one of them");
+    return -1;
+}
+
+static bool read_events(PyObject *module)
+{
+    PyObject *events = PyObject_GetAttrString(module, "events");
+    int kind;
+    for (kind = 0; events && kind < KIND_COUNT; kind++) {
+        PyObject *bit = PyObject_GetAttrString(events, event_names[kind]);
+        event_bits[kind] = bit ? (int)PyLong_AsLong(bit) : -1;
+        Py_XDECREF(bit);
+    }
+    Py_XDECREF(events);
+    return events && !PyErr_Occurred();
+}
+
+static bool hang_callback(struct lpx_line_engine *engine, PyObject *module, int kind)
+{
+    struct callback *callback = PyObject_New(struct callback, engine->callback_type);
+    bool ok;
+    if (callback == NULL) return false;
+    callback->call = handlers[kind];
+    callback->engine = engine;
+    ok = call_ok(PyObject_CallMethod(module, "register_callback", "iiO", engine->tool, event_bits[kind], callback));
+    Py_DECREF(callback);
+    return ok;
+}
+
+static bool start_tool(struct lpx_line_engine *engine, PyObject *module)
+{
+    int kind;
+    if (!read_events(module)) return false;
+    engine->tool = take_tool(module);
+    if (engine->tool < 0) return false;
+    for (kind = 0; kind < KIND_COUNT; kind++)
+        if (!hang_callback(engine, module, kind)) return false;
+    engine->set_local_events = PyObject_GetAttrString(module, "set_local_events");
+    engine->disable = PyObject_GetAttrString(module, "DISABLE");
+    return engine->set_local_events && engine->disable &&
+           call_ok(PyObject_CallMethod(module, "set_events", "ii", engine->tool,
+                                       event_bits[ON_START] | event_bits[ON_RESUME] | event_bits[ON_THROW] |
+                                           event_bits[ON_UNWIND]));
+}
+
+/* Unregisters one callback and makes sure that a copy somebody kept does nothing. */
+static void take_callback(struct lpx_line_engine *engine, PyObject *module, int kind)
+{
+    PyObject *old = PyObject_CallMethod(module, "register_callback", "iiO", engine->tool, event_bits[kind], Py_None);
+    if (old && Py_IS_TYPE(old, engine->callback_type)) ((struct callback *)old)->engine = NULL;
+    Py_XDECREF(old);
+    PyErr_Clear();
+}
+
+static void stop_tool(struct lpx_line_engine *engine)
+{
+    PyObject *module = monitoring();
+    int kind;
+    if (module && engine->tool >= 0) {
+        (void)call_ok(PyObject_CallMethod(module, "set_events", "ii", engine->tool, 0));
+        PyErr_Clear();
+        for (kind = 0; kind < KIND_COUNT; kind++)
+            take_callback(engine, module, kind);
+        (void)call_ok(PyObject_CallMethod(module, "free_tool_id", "i", engine->tool));
+    }
+    PyErr_Clear();
+    engine->tool = -1;
+    Py_CLEAR(engine->set_local_events);
+}
+
+int lpx_lines_arm(struct lpx_line_engine *engine)
+{
+    PyObject *module = monitoring();
+    struct lpx_error error;
+    if (module == NULL) return -1;
+    if (start_tool(engine, module)) return 0;
+    error = lpx_error_hide();
+    stop_tool(engine);
+    lpx_error_restore(error);
+    return -1;
+}
+
+/* -- local events ------------------------------------------------------------------------------------------------ */
+
+static bool set_local(struct lpx_line_engine *engine, PyCodeObject *code, int events)
+{
+    bool ok = engine->set_local_events &&
+              call_ok(PyObject_CallFunction(engine->set_local_events, "iOi", engine->tool, code, events));
+    PyErr_Clear();
+    return ok;
+}
+
+void lpx_lines_watch(struct lpx_line_engine *engine, struct lpx_note *note, const struct lp_line_code *code)
+{
+    int events = event_bits[ON_START] | event_bits[ON_RESUME] | event_bits[ON_RETURN] | event_bits[ON_YIELD] |
+                 event_bits[ON_LINE];
+    if (note->armed) return;
+    if (code->slots.branch_count) events |= BRANCH_EVENTS(event_bits);
+    note->armed = set_local(engine, note->code, events);
+}
+
+void lpx_lines_disarm(struct lpx_line_engine *engine)
+{
+    struct lpx_error error = lpx_error_hide();
+    struct lpx_note *note;
+    for (note = engine->notes.next; note != &engine->notes; note = note->next) {
+        if (note->armed) (void)set_local(engine, note->code, 0);
+        note->armed = false;
+    }
+    stop_tool(engine);
+    lpx_error_restore(error);
+}
+
+/* Watches what is running already, on every thread. */
+static void watch_running(struct lpx_line_engine *engine)
+{
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    struct lpx_line_session *session;
+    struct lpx_frame *frame;
+    if (!lpx_frames_fit) return; /* then they are watched from their next call on */
+    for (; tstate; tstate = PyThreadState_Next(tstate))
+        for (frame = lpx_frame_now(tstate); frame; frame = lpx_frame_up(frame))
+            for (session = engine->active; session; session = session->next_active)
+                (void)lpx_line_code(engine, session, lpx_frame_code(frame));
+}
+
+/* Code that answered DISABLE to an earlier session answers again. */
+void lpx_lines_again(struct lpx_line_engine *engine)
+{
+    PyObject *module = monitoring();
+    struct lpx_error error = lpx_error_hide();
+    if (module) (void)call_ok(PyObject_CallMethod(module, "restart_events", NULL));
+    PyErr_Clear();
+    watch_running(engine);
+    lpx_error_restore(error);
+}
+
+uint64_t lpx_lines_unobserved(const struct lpx_line_engine *engine)
+{
+    (void)engine;
+    return 0; /* monitoring is the interpreter's: every thread that runs Python */
+}
+
+#endif
