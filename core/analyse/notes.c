@@ -181,7 +181,20 @@ static void note_workers(struct writer *writer)
 }
 
 /* Facts that most workers share are told once, with how many share them. */
-enum { SHARE_WALL_REFUSED, SHARE_CPU_REFUSED, SHARE_CPU_NONE, SHARE_GUESSED, SHARE_PLACE, SHARE_KINDS };
+enum { SHARE_WALL_REFUSED, SHARE_CPU_REFUSED, SHARE_CPU_NONE, SHARE_GUESSED, SHARE_PLACE, SHARE_INFERRED, SHARE_KINDS };
+
+static const enum lp_note_kind share_notes[SHARE_KINDS] = {
+    LP_NOTE_CLOCK, LP_NOTE_CLOCK, LP_NOTE_CLOCK, LP_NOTE_CLOCK, LP_NOTE_STORE, LP_NOTE_SUSPENSIONS,
+};
+
+/* Why the stops were inferred follows from the interpreter. */
+static const char *exact_remedy(const char *python)
+{
+    if (strncmp(python, "3.11", 4) == 0 && !(python[4] >= '0' && python[4] <= '9'))
+        return "LINEPROFILER_EXACT_ASYNC=1 measures them, and makes calls up to a third slower";
+    if (strncmp(python, "3.10", 4) == 0) return "another tool's frame hook stood in the way";
+    return "other tools held the numbers 3 to 5 of sys.monitoring, of which one must be free";
+}
 
 static void place_text(const struct lp_run_process *process, char *out, size_t cap)
 {
@@ -206,6 +219,11 @@ static size_t shared_text(const struct lp_run_process *process, int kind, char *
         (void)snprintf(out, cap, "no CPU time was measured, so wait is not known");
     if (kind == SHARE_GUESSED && process->clock_guessed)
         (void)snprintf(out, cap, "ended before its clock could be compared; its times may be a little off");
+    if (kind == SHARE_INFERRED && strcmp(process->suspensions, "inferred") == 0)
+        (void)snprintf(out, cap,
+                       "it was only inferred when coroutines and generators stop, so CPU, wait and suspended time of "
+                       "phases held over an await or a yield are not measured; %s",
+                       exact_remedy(process->python));
     if (kind == SHARE_PLACE && process->place != LP_PLACE_RUN_DIR) place_text(process, out, cap);
     return strlen(out);
 }
@@ -226,9 +244,9 @@ static void note_shared(struct writer *writer, int kind)
         if (!writer->failed) counts[id]++;
     }
     for (size_t id = 0; id < seen.count; id++)
-        note(writer, kind == SHARE_PLACE ? LP_NOTE_STORE : LP_NOTE_CLOCK, UINT32_MAX, "", counts[id],
-             "%llu of %zu process%s: %s", (unsigned long long)counts[id], report->worker_count,
-             report->worker_count == 1 ? "" : "es", seen.texts[id].bytes);
+        note(writer, share_notes[kind], UINT32_MAX, "", counts[id], "%llu of %zu process%s: %s",
+             (unsigned long long)counts[id], report->worker_count, report->worker_count == 1 ? "" : "es",
+             seen.texts[id].bytes);
     lp__intern_release(&seen);
 }
 

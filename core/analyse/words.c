@@ -33,7 +33,7 @@ const char *lp__note_kind_name(enum lp_note_kind kind)
 {
     static const char *const names[] = {
         "unreadable", "damaged", "superseded", "missing_rank", "killed", "stale", "write_failures",
-        "drop",       "clock",   "store",      "torn",         "launch", "owner",
+        "drop",       "clock",   "store",      "torn",         "launch", "owner", "suspensions",
     };
     return (size_t)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }

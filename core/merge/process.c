@@ -67,6 +67,7 @@ static const struct {
     TEXT("cpu_clock.refused", cpu_refused),
     TEXT("wall_clock.refused", wall_refused),
     TEXT("store.why_not_run_dir", why_not_run_dir),
+    TEXT("suspensions", suspensions),
     REAL("cost.wall_ns", wall_cost_ns),
     REAL("cost.cpu_ns", cpu_cost_ns),
     REAL("cost.entry_ns", entry_cost_ns),

@@ -113,7 +113,8 @@ struct lp_run_process {
     uint32_t wall_clock, cpu_clock, place, copy_interval_ms;
     const char *cpu_refused, *wall_refused;          /* why a better clock was not taken; "" if the best was */
     double wall_cost_ns, cpu_cost_ns, entry_cost_ns; /* NaN when not measured */
-    const char *why_not_run_dir;                     /* the store is not mapped there; "" if it is */
+    const char *suspensions;     /* "inferred": nobody told when frames stop; "": told, or it never mattered */
+    const char *why_not_run_dir; /* the store is not mapped there; "" if it is */
     double ns_per_tick;
     bool clock_stepped, clock_guessed, damaged, truncated;
     bool lines_only;                           /* a file of line tables beside a worker's; never in run->processes */

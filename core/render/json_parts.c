@@ -3,6 +3,7 @@
 #include "render/json.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "os/clock.h"
 
@@ -113,6 +114,7 @@ void lp__json_process(struct lp_json *json, const struct lp_run_process *process
     lp__put_text(json, "job", process->job);
     lp__put_text(json, "launcher_conflicts", process->conflicts);
     lp__put_text(json, "python", process->python);
+    lp__put_bool(json, "suspensions_inferred", strcmp(process->suspensions, "inferred") == 0);
     lp__put_text(json, "argv", process->argv);
     lp__put_seconds(json, "started_at", process->started_real_ns);
     lp__put_seconds(json, "written_at", process->last_real_ns);

@@ -73,6 +73,6 @@ void lp__page_caveats(struct lp_page *page)
     lp__page_ink(page, LP_INK_TITLE, "CAVEATS");
     lp__page_add(page, "\n");
     lp__page_rule(page);
-    for (int kind = 0; kind <= LP_NOTE_OWNER; kind++)
+    for (int kind = 0; kind < LP_NOTE_KINDS; kind++)
         if (!told_elsewhere((enum lp_note_kind)kind)) kind_block(page, (enum lp_note_kind)kind);
 }

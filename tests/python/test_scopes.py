@@ -16,7 +16,9 @@ import decimal
 import functools
 import gc
 import importlib.util
+import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -597,6 +599,15 @@ def test_without_a_free_tool_suspensions_are_inferred(tmp_path: Path) -> None:
         assert watch.times()[("held",)].suspended is None
         assert watch.drops() == {}
         watch.recording.close()
+        said = subprocess.run(
+            [sys.executable, "-m", "lineprofiler", "report", str(tmp_path / "run"), "--format", "json"],
+            check=True,
+            capture_output=True,
+        )
+        document = json.loads(said.stdout)
+        notes = [note["text"] for note in document["caveats"]["notes"] if note["kind"] == "suspensions"]
+        assert len(notes) == 1 and "not measured" in notes[0] and "sys.monitoring" in notes[0]
+        assert [worker["suspensions_inferred"] for worker in document["workers"]] == [True]
     finally:
         for i in taken:
             sys.monitoring.free_tool_id(i)

@@ -392,6 +392,48 @@ static void test_the_iteration_has_a_trend_where_it_was_measured(void **state)
     fixture_release(&f);
 }
 
+static const struct lp_report_note *note_of(const struct lp_report *report, enum lp_note_kind kind, size_t skip)
+{
+    for (size_t i = 0; i < report->note_count; i++)
+        if (report->notes[i].kind == kind && !skip--) return &report->notes[i];
+    return NULL;
+}
+
+static void test_inferred_stops_are_said_with_what_measures_them(void **state)
+{
+    static const struct {
+        const char *python, *remedy;
+    } cases[] = {
+        {"3.11.9", "LINEPROFILER_EXACT_ASYNC=1"},
+        {"3.110.0", "sys.monitoring"}, /* not 3.11 */
+        {"3.12.1", "sys.monitoring"},
+        {"3.10.4", "frame hook"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture f;
+        (void)state;
+        fixture_init(&f);
+        uint32_t role = fixture_role(&f, "main");
+        for (uint32_t pid = 1; pid <= 3; pid++)
+            fixture_process(&f, role, "vm", pid)->python = cases[i].python;
+        fixture_finish(&f, role, 0);
+        struct lp_report *report = build(&f, NULL);
+        assert_null(note_of(report, LP_NOTE_SUSPENSIONS, 0));
+        lp__report_free(report);
+        f.processes[0].suspensions = f.processes[2].suspensions = "inferred";
+        report = build(&f, NULL);
+        const struct lp_report_note *note = note_of(report, LP_NOTE_SUSPENSIONS, 0);
+        assert_non_null(note);
+        assert_null(note_of(report, LP_NOTE_SUSPENSIONS, 1)); /* once for all */
+        assert_int_equal(note->count, 2);
+        assert_non_null(strstr(note->text, "2 of 3 processes"));
+        assert_non_null(strstr(note->text, "CPU, wait and suspended time"));
+        assert_non_null(strstr(note->text, cases[i].remedy));
+        lp__report_free(report);
+        fixture_release(&f);
+    }
+}
+
 static void test_one_entry_in_each_of_many_processes_is_no_iteration(void **state)
 {
     struct fixture f;
@@ -649,6 +691,7 @@ int main(void)
         cmocka_unit_test(test_thread_nodes_are_what_their_phases_are),
         cmocka_unit_test(test_counters_spread),
         cmocka_unit_test(test_the_iteration_is_found_at_any_depth),
+        cmocka_unit_test(test_inferred_stops_are_said_with_what_measures_them),
         cmocka_unit_test(test_the_iteration_has_a_trend_where_it_was_measured),
         cmocka_unit_test(test_one_entry_in_each_of_many_processes_is_no_iteration),
         cmocka_unit_test(test_workers_are_compared_to_the_median),

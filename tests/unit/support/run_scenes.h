@@ -99,6 +99,8 @@ static inline void scene_trouble(struct fixture *f)
     f->processes[2].copy_interval_ms = 1000;
     f->processes[2].why_not_run_dir = "nfs cannot be mapped safely";
     f->processes[3].clock_guessed = true;
+    f->processes[3].suspensions = f->processes[4].suspensions = "inferred";
+    f->processes[4].python = "3.11.9";
     f->processes[4].grow_errno = 28;
     f->processes[4].newer_segments = 2;
     f->processes[3].entry_cost_ns = (double)NAN;
