@@ -129,16 +129,26 @@ static bool has_mark(const struct lp_report_phase *phase, int mark)
     }
 }
 
+static bool has_note(const struct lp_report *report, enum lp_note_kind kind)
+{
+    for (size_t i = 0; i < report->note_count; i++)
+        if (report->notes[i].kind == kind) return true;
+    return false;
+}
+
 static void legend(struct lp_page *page, int mark)
 {
     static const char *const text[MARK_COUNT] = {
         "> open when last seen; self holds its time so far, the other columns only finished entries:",
         "~ sampled: times are scaled up from the entries that were timed, percentiles are of these:",
-        "entries that only submitted device work: their time is not the work's; sync=True waits for it:",
+        "entries that only submitted device work: their time is not the work's unless the phase waits for it:",
         "wait n/a: CPU time is not known of these entries:",
     };
     if (mark == MARK_ASYNC)
         lp__page_sentence(page, 2, "", LP_INK_FAINT, "%s %s", page->options.utf8 ? "\xE2\x80\xA0" : "^", text[mark]);
+    else if (mark == MARK_UNMEASURED && has_note(page->report, LP_NOTE_SUSPENSIONS))
+        lp__page_sentence(page, 2, "", LP_INK_FAINT,
+                          "wait n/a: CPU and suspended time are not known of these entries, CAVEATS says why:");
     else
         lp__page_sentence(page, 2, "", LP_INK_FAINT, "%s", text[mark]);
 }

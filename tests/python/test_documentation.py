@@ -62,6 +62,25 @@ def test_every_variable_of_the_environment_is_on_its_page() -> None:
     assert names - words_of("docs/configuration.md") == set()
 
 
+ARGUMENTS = set(inspect.signature(accounting.phase).parameters) - {"name", "sample"}
+
+
+def is_accepted(argument: str) -> bool:
+    try:
+        accounting.phase("x", **{argument: True})
+    except NotImplementedError:
+        return False
+    return True
+
+
+def test_reports_and_their_page_recommend_nothing_that_is_refused() -> None:
+    """A sentence that names an argument of phase() may only name one that works."""
+    sources = [*ROOT.glob("core/analyse/*.c"), *ROOT.glob("core/render/*.c"), *ROOT.glob("core/cli/*.c")]
+    for page in (*sources, ROOT / "docs/report.md"):
+        named = set(re.findall(r"\b(\w+)=True\b", page.read_text(encoding="utf-8"))) & ARGUMENTS
+        assert [argument for argument in named if not is_accepted(argument)] == [], page
+
+
 def anchors(page: Path) -> set[str]:
     titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
