@@ -124,13 +124,15 @@ static void region_head(struct lp_lines_page *page, uint32_t index)
 {
     const struct lp_line_region *region = &page->report->regions[index];
     double ns = page->options->raw ? region->self_ns : region->corrected_self_ns;
+    double whole = page->options->raw ? page->report->profiled_ns : page->report->corrected_ns;
     char share[LP_FMT_CAP], entries[LP_FMT_CAP];
     lp__lines_rule(page, '=');
     lp__buf_adds(page->out, "Region: ");
     add_path(page, index);
     lp__buf_adds(page->out, "\nTotal time: ");
     lp__lines_add_time(page, ns);
-    lp__buf_addf(page->out, " (%s of all profiled time) in %s %s", lp__fmt_pct(share, sizeof share, region->share),
+    lp__buf_addf(page->out, " (%s of all profiled time) in %s %s",
+                 lp__fmt_pct(share, sizeof share, whole > 0 ? ns / whole : LP_NAN),
                  lp__fmt_count(entries, sizeof entries, region->entries), region->entries == 1 ? "entry" : "entries");
     if (region->entries) {
         lp__buf_adds(page->out, ", ");
