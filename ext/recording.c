@@ -529,6 +529,7 @@ static PyMethodDef functions[] = {
      "Uses of phases and counters while none was installed; functions left undecorated because we were off."},
     {"load_run", FAST(lpx_load_run), METH_VARARGS | METH_KEYWORDS, "The merged run as JSON."},
     {"report", FAST(lpx_report), METH_VARARGS | METH_KEYWORDS, "The report as text or JSON."},
+    {"lines_render", FAST(lpx_lines_render), METH_VARARGS | METH_KEYWORDS, "What was recorded of lines."},
     {"cli", lpx_cli, METH_O, "Run the command line; returns its exit status."},
     {"clock_facts", lpx_clock_facts, METH_NOARGS, "Clocks chosen, refused, and their cost."},
     {NULL, NULL, 0, NULL}};

@@ -145,6 +145,7 @@ PyObject *lpx_report(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *lpx_cli(PyObject *module, PyObject *arguments);
 PyObject *lpx_clock_facts(PyObject *module, PyObject *unused);
 PyObject *lpx_dump(struct lpx_state *state, struct lp_recording *recording);
+PyObject *lpx_lines_render(PyObject *module, PyObject *args, PyObject *kwargs);
 
 /* lines.c: the line engine. */
 int lpx_lines_init(PyObject *module, struct lpx_state *state);

@@ -24,9 +24,11 @@ struct lp_lines_options {
     uint32_t top;       /* rows of a function, of the ranking, of a region; 0: all */
     enum lp_lines_sort sort;
     enum lp_lines_unit unit;
-    bool self; /* a column of self time */
-    bool raw;  /* what events cost is not taken off */
-    bool utf8; /* false: pure ASCII */
+    bool self;           /* a column of self time */
+    bool raw;            /* what events cost is not taken off */
+    bool utf8;           /* false: pure ASCII */
+    const char *project; /* folder that rankings show files relative to; NULL: base names */
+    const char *why;     /* lines to print where there is nothing; NULL: what the report can tell */
 };
 
 #define LP_LINES_TOP_DEFAULT 10u /* of rankings and regions */

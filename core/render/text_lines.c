@@ -161,15 +161,26 @@ void lp__lines_source(struct lp_lines_page *page, const struct lp_line_shown *sh
     lp__buf_addc(page->out, '\n');
 }
 
+/* Below the project's folder from there on, else the last part. */
+static const char *short_path(const char *path, const char *project)
+{
+    size_t len = project ? strlen(project) : 0;
+    while (len && project[len - 1] == '/')
+        len--;
+    if (len && strncmp(path, project, len) == 0 && path[len] == '/' && path[len + 1]) return path + len + 1;
+    const char *slash = strrchr(path, '/');
+    return path[0] == '/' && slash[1] ? slash + 1 : path;
+}
+
 void lp__lines_place_cell(struct lp_lines_page *page, const struct lp_line_function *function, unsigned columns)
 {
-    const char *path = page->report->files[function->file].path, *slash = strrchr(path, '/');
-    char place[1024];
+    const char *path = page->report->files[function->file].path;
     struct lp_buf whole;
-    lp__buf_init(&whole, sizeof place);
-    lp__buf_adds(&whole, slash && slash[1] && path[0] == '/' ? slash + 1 : path);
+    size_t len = function->name.len < 900 ? function->name.len : 900;
+    lp__buf_init(&whole, (size_t)2 << 20);
+    lp__buf_adds(&whole, short_path(path, page->options->project));
     lp__buf_adds(&whole, "::");
-    lp__buf_add(&whole, function->name.bytes, function->name.len < 900 ? function->name.len : 900);
+    lp__buf_add(&whole, function->name.bytes + function->name.len - len, len);
     size_t used = lp__escape_label(page->out, whole.len ? whole.data : "?", whole.len ? whole.len : 1, columns,
                                    page->options->utf8);
     lp__buf_release(&whole);

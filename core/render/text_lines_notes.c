@@ -102,6 +102,19 @@ static void outside(struct lp_page *page, const struct lp_line_report *report)
     if (report->outside_count > most) lp__page_add(page, "  and %zu more\n", report->outside_count - most);
 }
 
+/* Text of the host's, line by line, what stands in front kept. */
+static void explain(struct lp_page *page, const char *why)
+{
+    char line[1024];
+    while (*why) {
+        size_t indent = strspn(why, " "), len = strcspn(why, "\n");
+        if (indent > len) indent = len;
+        (void)snprintf(line, sizeof line, "%.*s", (int)(len - indent < 1000 ? len - indent : 1000), why + indent);
+        lp__page_sentence(page, indent < 20 ? (unsigned)indent : 20, "", LP_INK_PLAIN, "%s", line);
+        why += len + (why[len] == '\n');
+    }
+}
+
 /* What the recording side could tell, else what can be told from here. */
 static void nothing(struct lp_page *page, const struct lp_line_report *report)
 {
@@ -117,7 +130,10 @@ void lp__lines_closing(struct lp_lines_page *lines)
     const struct lp_line_report *report = lines->report;
     struct lp_page page = page_of(lines->out, 100, lines->options->utf8);
     bool any = report->hot_count > 0;
-    if (!any) nothing(&page, report);
+    if (!any && lines->options->why)
+        explain(&page, lines->options->why);
+    else if (!any)
+        nothing(&page, report);
     if (any && lines->marked) legend(&page, report);
     if (any) cost(&page, lines);
     lp__lines_notes_text(report, 100, lines->options->utf8, lines->out);

@@ -129,6 +129,37 @@ def load_run(
 def report(run_dir: str, format: str = "text", *, attempt: str | None = None, width: int = 0) -> bytes:
     """What ``lineprofiler report`` prints, without colour."""
 
+def lines_render(
+    source: Recording | str,
+    format: str,
+    /,
+    *,
+    min_time_us: float = 0.0,
+    top_n: int = 0,
+    sort_by: str = "time",
+    unit: str = "us",
+    self: bool = False,
+    raw: bool = False,
+    utf8: bool = True,
+    title: str | None = None,
+    why: str | None = None,
+    project: str | None = None,
+    attempt: str | None = None,
+    any_owner: bool = False,
+) -> str:
+    """Lines of a recording of this process, or of a run directory.
+
+    ``format`` is ``functions``, ``top`` or ``regions`` (tables), ``json`` (docs/lines.schema.json), ``html``,
+    ``collapsed`` or ``speedscope``.  ``top_n=0`` shows all rows; ``unit`` is ``us``, ``ns``, ``ms`` or ``s``; ``raw``
+    leaves in what line events cost; ``why`` is printed by tables where there is nothing; files of rankings are shown
+    relative to ``project``.
+
+    Raises
+    ------
+    ProfileError
+        A subclass that fits the cause: see docs/errors.md.
+    """
+
 def cli(arguments: list[str], /) -> int:
     """Runs the command line in this process and returns its exit status.  ``arguments`` without the program's name."""
 
