@@ -108,6 +108,15 @@ static PyObject *on_line(PyObject *self, PyObject *const *args, size_t count, Py
     Py_RETURN_NONE;
 }
 
+/* It was watched in an earlier session. */
+static __attribute__((noinline)) void watch_again(struct lpx_line_engine *engine, PyCodeObject *code,
+                                                  const struct lp_line_code *line_code)
+{
+    struct lpx_error error = lpx_error_hide();
+    lpx_lines_watch(engine, lpx_note_of(engine, code), line_code);
+    lpx_error_restore(error);
+}
+
 /* Enters in every session that watches the code; false when none does. */
 static inline bool enter(struct lpx_line_engine *engine, PyCodeObject *code, enum lp_line_entry how)
 {
@@ -118,6 +127,7 @@ static inline bool enter(struct lpx_line_engine *engine, PyCodeObject *code, enu
     for (; thread; thread = thread->next_of_tenant) {
         struct lp_line_code *line_code = lpx_line_code(engine, lpx_line_session_of(thread), code);
         if (line_code == NULL) continue;
+        if (__builtin_expect(!lpx_note_of(engine, code)->armed, 0)) watch_again(engine, code, line_code);
         lp__line_enter(thread, frame, code, line_code, now, how);
         watched = true;
     }
@@ -394,17 +404,25 @@ void lpx_lines_disarm(struct lpx_line_engine *engine)
     lpx_error_restore(error);
 }
 
+static void watch_code(struct lpx_line_engine *engine, PyCodeObject *code)
+{
+    struct lpx_line_session *session;
+    struct lp_line_code *line_code;
+    for (session = engine->active; session; session = session->next_active) {
+        line_code = lpx_line_code(engine, session, code);
+        if (line_code && !lpx_note_of(engine, code)->armed) watch_again(engine, code, line_code);
+    }
+}
+
 /* Watches what is running already, on every thread. */
 static void watch_running(struct lpx_line_engine *engine)
 {
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
-    struct lpx_line_session *session;
     struct lpx_frame *frame;
     if (!lpx_frames_fit) return; /* then they are watched from their next call on */
     for (; tstate; tstate = PyThreadState_Next(tstate))
         for (frame = lpx_frame_now(tstate); frame; frame = lpx_frame_up(frame))
-            for (session = engine->active; session; session = session->next_active)
-                (void)lpx_line_code(engine, session, lpx_frame_code(frame));
+            watch_code(engine, lpx_frame_code(frame));
 }
 
 /* Code that answered DISABLE to an earlier session answers again. */

@@ -308,7 +308,6 @@ struct lp_line_code *lpx_line_decide(struct lpx_line_engine *engine, struct lpx_
         verdict->session = session->serial;
         verdict->code = made;
     }
-    if (made && note) lpx_lines_watch(engine, note, made);
     lpx_error_restore(error);
     return made;
 }
