@@ -115,6 +115,11 @@ struct lp_count lp__count_add(struct lp_counts *counts, struct lp_count a, struc
 
 /* -- counting ---------------------------------------------------------------------------------------------------- */
 
+struct lp_count lp__count_calls(struct lp_counts *counts)
+{
+    return counter(counts, counts->slot_count);
+}
+
 struct lp_count lp__count_line(struct lp_counts *counts, uint32_t instr)
 {
     uint32_t slot = counts->slot_of[instr];
@@ -162,7 +167,7 @@ struct lp_count lp__count_edge(struct lp_counts *counts, const struct lp_flow_ed
     const struct lp_flow_edge *other = NULL;
     struct lp_count count = counted_edge(counts, edge);
     if (count.known) return count;
-    if (edge->from == LP_FLOW_ENTRY) return counter(counts, counts->slot_count);
+    if (edge->from == LP_FLOW_ENTRY) return lp__count_calls(counts);
     if (edge->kind == LP_FLOW_RAISE) return lp__count_unknown();
     uint32_t ways = ways_on(counts->flow, edge->from, edge, &other);
     if (ways == 1) return lp__count_run(counts, edge->from);
@@ -210,7 +215,7 @@ struct lp_count lp__count_run(struct lp_counts *counts, uint32_t instr)
     if (branch != UINT32_MAX)
         sum = lp__count_add(counts, branch_side(counts, branch, false), branch_side(counts, branch, true), 1);
     else if (instr == counts->flow->start && counts->flow->shape->instrs[instr].classes & LP_OP_RESUME)
-        sum = counter(counts, counts->slot_count);
+        sum = lp__count_calls(counts);
     else
         sum = run_from_edges(counts, instr);
     counts->depth--;

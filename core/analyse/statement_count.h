@@ -47,6 +47,7 @@ struct lp_count lp__count_none(void); /* zero, and known */
 struct lp_count lp__count_unknown(void);
 /* a + factor * b */
 struct lp_count lp__count_add(struct lp_counts *counts, struct lp_count a, struct lp_count b, int32_t factor);
+struct lp_count lp__count_calls(struct lp_counts *counts);
 struct lp_count lp__count_line(struct lp_counts *counts, uint32_t instr); /* line events there */
 struct lp_count lp__count_run(struct lp_counts *counts, uint32_t instr);  /* executions */
 struct lp_count lp__count_edge(struct lp_counts *counts, const struct lp_flow_edge *edge);

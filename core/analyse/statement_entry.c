@@ -27,13 +27,20 @@ struct search {
     uint32_t unit, left, depth;
 };
 
-/* Where an edge comes from, looking through instructions without a line: they are nobody's. */
+/* Nobody's: without a line, or a comprehension's own business between its parts. */
+static bool is_nobodys(const struct lp_statement_pass *pass, uint32_t instr)
+{
+    bool own = pass->view.parts_only && pass->unit_of[instr] == LP_NO_UNIT && instr > pass->flow.start;
+    return own || !pass->shape.instrs[instr].line;
+}
+
+/* Where an edge comes from, looking through what is nobody's. */
 static unsigned origins(struct search *search, const struct lp_flow_edge *edge)
 {
     struct lp_statement_pass *pass = search->pass;
     const struct lp_flow *flow = &pass->flow;
     if (edge->from == LP_FLOW_ENTRY) return FROM_OUTSIDE;
-    if (pass->shape.instrs[edge->from].line) return origin_of_instr(pass, edge->from, search->unit);
+    if (!is_nobodys(pass, edge->from)) return origin_of_instr(pass, edge->from, search->unit);
     if (pass->seen[edge->from] == pass->search) return 0;
     if (search->left == 0 || search->depth == 256) return FROM_TOO_MANY;
     pass->seen[edge->from] = pass->search;
@@ -60,6 +67,24 @@ static bool closes_send(const struct lp_statement_pass *pass, const struct lp_fl
     return edge->from != LP_FLOW_ENTRY && pass->shape.instrs[edge->from].classes & LP_OP_SEND;
 }
 
+/* Whether straight code from here leads to the loop's test or body again.  What a `break` jumps to may carry the
+ * header's row too: the end of the function. */
+static bool goes_round(const struct lp_statement_pass *pass, uint32_t instr, uint32_t unit)
+{
+    const struct lp_flow *flow = &pass->flow;
+    for (uint32_t steps = 0; steps < pass->shape.count; steps++) {
+        uint32_t next = LP_NO_INSTR;
+        if (pass->unit_of[instr] != unit && pass->shape.instrs[instr].line)
+            return pass->unit_of[instr] != LP_NO_UNIT && lp__unit_within(&pass->units, pass->unit_of[instr], unit);
+        if (pass->shape.instrs[instr].classes & (LP_OP_CONDITIONAL | LP_OP_SEND)) return true;
+        for (uint32_t i = flow->out[instr]; i < flow->out[instr + 1]; i++)
+            if (flow->edges[flow->out_edges[i]].kind != LP_FLOW_RAISE) next = flow->edges[flow->out_edges[i]].to;
+        if (next == LP_NO_INSTR) return false;
+        instr = next;
+    }
+    return true;
+}
+
 static enum verdict judge(struct lp_statement_pass *pass, const struct lp_flow_edge *edge, uint32_t unit)
 {
     const struct lp_unit *record = &pass->units.units[unit];
@@ -68,7 +93,8 @@ static enum verdict judge(struct lp_statement_pass *pass, const struct lp_flow_e
     bool exact = pass->unit_of[edge->to] == unit, repeats = kind == LP_UNIT_WHILE || kind == LP_UNIT_ASYNC_FOR;
     if (from & FROM_TOO_MANY) return MIXED;
     if (exact && edge->back && !lp__unit_is_part(record) && !closes_send(pass, edge)) return ENTRY;
-    if (repeats && from & FROM_WITHIN) from = (from & ~(unsigned)FROM_WITHIN) | FROM_OUTSIDE;
+    if (repeats && from & FROM_WITHIN && goes_round(pass, edge->to, unit))
+        from = (from & ~(unsigned)FROM_WITHIN) | FROM_OUTSIDE;
     if (from == FROM_OUTSIDE) return ENTRY;
     return from & FROM_OUTSIDE ? MIXED : NOT_ENTRY;
 }
@@ -114,6 +140,36 @@ static struct lp_count runs_of(struct lp_statement_pass *pass, uint32_t unit, ui
     return sum;
 }
 
+/* Whether straight code leads to an instruction from where the unit is entered. */
+static bool begins_test(struct lp_statement_pass *pass, uint32_t instr, uint32_t unit)
+{
+    const struct lp_flow *flow = &pass->flow;
+    for (;; instr = flow->edges[flow->in[instr]].from) {
+        if (pass->unit_of[instr] != unit) return false;
+        for (uint32_t i = flow->in[instr]; i < flow->in[instr + 1]; i++)
+            if (judge(pass, &flow->edges[i], unit) == ENTRY) return true;
+        if (flow->in[instr + 1] - flow->in[instr] != 1) return false;
+        const struct lp_flow_edge *edge = &flow->edges[flow->in[instr]];
+        if (pass->shape.instrs[edge->from].classes & LP_OP_CONDITIONAL) return false;
+    }
+}
+
+/* Rounds of a loop whose test has several jumps: those that are the first of a copy of the test. */
+static struct lp_count runs_of_first_jumps(struct lp_statement_pass *pass, uint32_t unit, uint32_t *found)
+{
+    struct lp_members members = lp__pass_members(pass, unit);
+    struct lp_count sum = lp__count_none();
+    *found = 0;
+    for (uint32_t i = 0; i < members.count; i++) {
+        uint32_t instr = members.instrs[i];
+        if (pass->unit_of[instr] != unit || !(pass->shape.instrs[instr].classes & LP_OP_CONDITIONAL)) continue;
+        if (!pass->flow.reached[instr] || !begins_test(pass, instr, unit)) continue;
+        ++*found;
+        sum = lp__count_add(&pass->counts, sum, lp__count_run(&pass->counts, instr), 1);
+    }
+    return sum;
+}
+
 static bool starts_nothing(const struct lp_statement_pass *pass, uint32_t instr, const struct lp_unit *unit)
 {
     return lp__unit_is_part(unit) && pass->shape.instrs[instr].classes & LP_OP_GLUE;
@@ -124,12 +180,14 @@ struct lp_count lp__pass_executions(struct lp_statement_pass *pass, uint32_t uni
     const struct lp_unit *record = &pass->units.units[unit];
     enum lp_unit_kind kind = LP_UNIT_KIND(record);
     uint32_t found;
+    if (kind == LP_UNIT_LAMBDA) return lp__count_calls(&pass->counts);
     if (kind == LP_UNIT_FOR || kind == LP_UNIT_COMP_FOR) {
         struct lp_count runs = runs_of(pass, unit, LP_OP_FOR_ITER, &found);
         if (found || kind == LP_UNIT_COMP_FOR) return runs;
     }
-    if (kind == LP_UNIT_WHILE && record->kind & LP_UNIT_ONE_LINE && !(record->kind & LP_UNIT_BRANCHING_TEST)) {
-        struct lp_count runs = runs_of(pass, unit, LP_OP_CONDITIONAL, &found);
+    if (kind == LP_UNIT_WHILE && record->kind & LP_UNIT_ONE_LINE) {
+        struct lp_count runs = record->kind & LP_UNIT_BRANCHING_TEST ? runs_of_first_jumps(pass, unit, &found)
+                                                                     : runs_of(pass, unit, LP_OP_CONDITIONAL, &found);
         if (found) return runs;
     }
     struct lp_members members = lp__pass_members(pass, unit);

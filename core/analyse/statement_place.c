@@ -1,7 +1,7 @@
 /* Which unit each instruction belongs to: the innermost one around its span, and the exceptions to that.
  *
- * The span of a FOR_ITER differs by version; the store of the target behind it tells whose it is.  The jump of an `if`
- * in a comprehension may carry the element's span.  Without columns the row's owner has to do. */
+ * The span of a FOR_ITER differs by version; the store of the target behind it tells whose it is.  Without columns the
+ * row's owner has to do. */
 // SPDX-License-Identifier: MIT
 #include "analyse/statement_pass.h"
 
@@ -35,6 +35,16 @@ static uint32_t loop_of(const struct lp_statement_pass *pass, uint32_t instr)
     return is_loop(pass, own) ? own : unit;
 }
 
+/* A jump behind a part of a comprehension is about the part's value, whatever its own span: that of the element behind
+ * an `if`, that of all the comprehension. */
+static bool tests_part(const struct lp_statement_pass *pass, uint32_t unit, uint32_t last)
+{
+    const struct lp_unit *units = pass->units.units;
+    if (!lp__unit_is_part(&units[last])) return false;
+    if (unit == LP_NO_UNIT || lp__unit_within(&pass->units, last, unit)) return true;
+    return LP_UNIT_KIND(&units[unit]) == LP_UNIT_ELEMENT && LP_UNIT_KIND(&units[last]) == LP_UNIT_COMP_IF;
+}
+
 static void correct(struct lp_statement_pass *pass)
 {
     for (uint32_t i = 0; i < pass->shape.count; i++) {
@@ -42,10 +52,8 @@ static void correct(struct lp_statement_pass *pass)
         uint32_t unit = pass->unit_of[i], last = i ? pass->unit_of[i - 1] : LP_NO_UNIT;
         if (instr->classes & LP_OP_FOR_ITER) {
             pass->unit_of[i] = loop_of(pass, i);
-        } else if (instr->classes & LP_OP_CONDITIONAL && unit != LP_NO_UNIT && last != LP_NO_UNIT) {
-            const struct lp_unit *units = pass->units.units;
-            if (LP_UNIT_KIND(&units[unit]) == LP_UNIT_ELEMENT && LP_UNIT_KIND(&units[last]) == LP_UNIT_COMP_IF)
-                pass->unit_of[i] = last;
+        } else if (last != LP_NO_UNIT && instr->target != LP_NO_INSTR && tests_part(pass, unit, last)) {
+            pass->unit_of[i] = last;
         }
     }
 }

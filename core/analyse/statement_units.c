@@ -63,16 +63,16 @@ int lp__units_open(const void *bytes, size_t size, struct lp_units *out, struct 
     if (header.magic != LP_UNITS_MAGIC) return lp__fail(err, LP_ERR_FORMAT, 0, "these are no units");
     if (header.units > LP_UNITS_MAX || header.scopes > LP_UNITS_MAX || header.rows > LP_UNITS_MAX)
         return lp__fail(err, LP_ERR_LIMIT, 0, "%u units", header.units);
-    size_t payload = header.units * sizeof *out->units + header.scopes * sizeof *out->scopes +
-                     header.rows * sizeof *out->first_columns;
+    size_t payload =
+        header.units * sizeof *out->units + header.scopes * sizeof *out->scopes + header.rows * sizeof *out->rows;
     if (size - sizeof header != payload) return lp__fail(err, LP_ERR_FORMAT, 0, "units of %zu bytes", size);
     out->memory = lp__alloc(payload + header.units * sizeof *out->ends);
     if (!out->memory) return lp__fail(err, LP_ERR_NO_MEMORY, 0, "%u units", header.units);
     memcpy(out->memory, (const uint8_t *)bytes + sizeof header, payload);
     out->units = out->memory;
     out->scopes = (struct lp_unit_scope *)(out->units + header.units);
-    out->first_columns = (uint32_t *)(out->scopes + header.scopes);
-    out->ends = out->first_columns + header.rows;
+    out->rows = (struct lp_unit_row *)(out->scopes + header.scopes);
+    out->ends = (uint32_t *)(out->rows + header.rows);
     out->unit_count = header.units;
     out->scope_count = header.scopes;
     out->row_count = header.rows;
@@ -164,14 +164,15 @@ uint32_t lp__unit_by_rows(const struct lp_unit_view *view, uint32_t line, uint32
 uint32_t lp__unit_starting(const struct lp_unit_view *view, uint32_t line)
 {
     const struct lp_units *units = view->units;
-    uint32_t first_column = line - 1 < units->row_count ? units->first_columns[line - 1] : UINT32_MAX;
+    struct lp_unit_row row = {UINT32_MAX, 0};
+    if (line - 1 < units->row_count) row = units->rows[line - 1];
     uint32_t silent = LP_NO_UNIT, part = LP_NO_UNIT;
     uint32_t i = line ? started(units, line - 1, UINT32_MAX) : units->unit_count;
     for (; i < units->unit_count && units->units[i].line == line; i++) {
         const struct lp_unit *unit = &units->units[i];
         if (!is_visible(view, i)) continue;
         if (lp__unit_is_part(unit)) {
-            if (part == LP_NO_UNIT && unit->column == first_column) part = i;
+            if (part == LP_NO_UNIT && unit->column >= row.column && unit->column <= row.token) part = i;
         } else if (!(unit->kind & LP_UNIT_NO_CODE)) {
             return i;
         } else if (silent == LP_NO_UNIT) {

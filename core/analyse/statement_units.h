@@ -3,7 +3,7 @@
  *   {magic, units, scopes, rows}                                                   uint32 all, host order
  *   unit[units]    {line, column, end line, end column, parent, scope, kind}       in the order they start
  *   scope[scopes]  {kind, logical scope, first unit, last unit, line, column, end line, end column}
- *   column[rows]   of the first token of each row
+ *   column[rows]   {first column, first token} of each row; between the two stand only brackets and words like `if`
  *
  * Units nest: a unit's parent stands before it, and what lies inside a unit stands right behind it.  Rows are owned,
  * per scope, by the first unit that starts on them.  Bytes may be hostile; after lp__units_open all indexes are good.
@@ -67,11 +67,15 @@ struct lp_unit_scope {
     uint32_t line, column, end_line, end_column;
 };
 
+struct lp_unit_row {
+    uint32_t column, token;
+};
+
 struct lp_units {
     struct lp_unit *units;
     struct lp_unit_scope *scopes;
-    uint32_t *first_columns; /* by row - 1 */
-    uint32_t *ends;          /* by unit: behind what lies inside it */
+    struct lp_unit_row *rows; /* by line - 1 */
+    uint32_t *ends;           /* by unit: behind what lies inside it */
     uint32_t unit_count, scope_count, row_count;
     void *memory;
 };

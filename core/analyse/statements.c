@@ -83,14 +83,10 @@ static bool has_slot(const struct lp_statement_pass *pass, uint32_t instr)
     return pass->flow.reached[instr] && pass->counts.slot_of[instr] != UINT32_MAX;
 }
 
-/* Whether line events may come from the unit's own row while its sum is empty. */
-static bool is_heard_on_its_row(const struct lp_statement_pass *pass, uint32_t unit)
+static bool is_heard(const struct lp_statement_pass *pass, uint32_t line)
 {
-    struct lp_members members = lp__pass_members(pass, unit);
-    for (uint32_t i = 0; i < members.count; i++) {
-        uint32_t instr = members.instrs[i];
-        if (pass->shape.instrs[instr].line == pass->units.units[unit].line && has_slot(pass, instr)) return true;
-    }
+    for (uint32_t i = 0; i < pass->shape.count; i++)
+        if (pass->shape.instrs[i].line == line && has_slot(pass, i)) return true;
     return false;
 }
 
@@ -109,11 +105,27 @@ static bool is_beyond_proof(const struct lp_statement_pass *pass, const struct l
     }
 }
 
+/* A header may come without code (`try: x()`, `if True: x()`, `while True: x()` on one row): then the first statement
+ * of its body on the same row says how often it was reached. */
+static uint32_t with_code(const struct lp_statement_pass *pass, uint32_t unit)
+{
+    const struct lp_unit *units = pass->units.units;
+    for (uint32_t i = unit; i < pass->units.ends[unit] && units[i].line == units[unit].line; i++) {
+        bool statement = !lp__unit_is_part(&units[i]) && LP_UNIT_KIND(&units[i]) != LP_UNIT_LAMBDA;
+        if (!statement || units[i].scope != units[unit].scope || (i != unit && units[i].parent != unit)) continue;
+        if (lp__pass_members(pass, i).count) return i;
+        unit = i;
+    }
+    return LP_NO_UNIT;
+}
+
 static void sum_of_owner(struct lp_statement_pass *pass, struct row *row)
 {
+    uint32_t inner = lp__unit_is_part(&pass->units.units[row->unit]) ? row->unit : with_code(pass, row->unit);
+    if (inner != LP_NO_UNIT) row->unit = inner;
     const struct lp_unit *unit = &pass->units.units[row->unit];
     row->sum = lp__pass_executions(pass, row->unit);
-    bool empty = row->sum.known && row->sum.term_count == 0 && is_heard_on_its_row(pass, row->unit);
+    bool empty = row->sum.known && row->sum.term_count == 0 && is_heard(pass, row->line);
     /* The iterable of a generator expression is evaluated by the code around it, the loop is not its own. */
     if (empty && LP_UNIT_KIND(unit) == LP_UNIT_COMP_FOR)
         row->mark = LP_ROW_PART;
@@ -146,7 +158,7 @@ static bool find_owner(const struct lp_statement_pass *pass, uint32_t line, stru
     uint32_t unit = lp__unit_starting(&pass->owners, line);
     *row = (struct row){.line = line, .starts = unit != LP_NO_UNIT};
     if (unit == LP_NO_UNIT && line - 1 < pass->units.row_count)
-        unit = lp__unit_around(&pass->owners, line, pass->units.first_columns[line - 1], 0, 0);
+        unit = lp__unit_around(&pass->owners, line, pass->units.rows[line - 1].token, 0, 0);
     row->unit = unit;
     return unit != LP_NO_UNIT && unit >= pass->view.first && unit < pass->view.end && line != pass->header_line &&
            !(pass->view.parts_only && !lp__unit_is_part(&pass->units.units[unit]));
@@ -172,6 +184,13 @@ static int compare_rows_by_line(const void *a, const void *b)
     return (x->line > y->line) - (x->line < y->line);
 }
 
+/* A lambda's body may be a constant, which has no place of its own. */
+static bool is_lambda(const struct lp_statement_pass *pass)
+{
+    return pass->view.first < pass->units.unit_count &&
+           LP_UNIT_KIND(&pass->units.units[pass->view.first]) == LP_UNIT_LAMBDA;
+}
+
 /* The rows that have code, and those on which a unit with code starts. */
 static uint32_t list_lines(const struct lp_statement_pass *pass, uint32_t *lines)
 {
@@ -182,6 +201,7 @@ static uint32_t list_lines(const struct lp_statement_pass *pass, uint32_t *lines
         for (int j = 0; j < 2; j++)
             if (units[j] != LP_NO_UNIT) lines[count++] = pass->units.units[units[j]].line;
     }
+    if (is_lambda(pass)) lines[count++] = pass->units.units[pass->view.first].line;
     qsort(lines, count, sizeof *lines, compare_lines);
     for (uint32_t i = 0; i < count; i++)
         if (i == 0 || lines[i] != lines[i - 1]) lines[kept++] = lines[i];
@@ -190,7 +210,7 @@ static uint32_t list_lines(const struct lp_statement_pass *pass, uint32_t *lines
 
 static int list_rows(struct lp_statement_pass *pass, struct rows *out, struct lp_error *err)
 {
-    size_t room = 3 * (size_t)pass->shape.count;
+    size_t room = 3 * (size_t)pass->shape.count + 1;
     uint32_t *lines = lp__arena_alloc(&pass->counts.arena, room * sizeof *lines);
     if (!lines) return lp__fail(err, LP_ERR_NO_MEMORY, 0, "%zu rows", room);
     uint32_t count = list_lines(pass, lines);

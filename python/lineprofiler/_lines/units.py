@@ -26,7 +26,7 @@ MAGIC = 0x3154494E  # "NIT1"
 NONE = 0xFFFFFFFF
 
 _WORDS = re.compile(rb"(?:lambda|for)\b")
-_FIRST_TOKEN = re.compile(rb"[ \t\f]*(?:(?:(?:for|if|async|else|and|or)\b|[(\[{*])[ \t\f]*)*")
+_FIRST_TOKEN = re.compile(rb"[ \t\f]*((?:(?:(?:for|if|async|else|and|or)\b|[(\[{*])[ \t\f]*)*)")
 _NAMES = {
     ast.ListComp: "<listcomp>",
     ast.SetComp: "<setcomp>",
@@ -255,12 +255,14 @@ _STATEMENTS = {
 }
 
 
-def _first_tokens(lines: list[bytes]) -> list[int]:
-    """Column of the first token of each row that says something, past what only leads to it."""
+def first_tokens(lines: list[bytes]) -> list[int]:
+    """For each row the first column that is not blank, and that of the first token past what only leads to it."""
     columns = []
     for line in lines:
-        column = _FIRST_TOKEN.match(line).end()  # type: ignore[union-attr]
-        columns.append(column if column < len(line) else max(len(line) - 1, 0))
+        match = _FIRST_TOKEN.match(line)
+        first, token = match.span(1)  # type: ignore[union-attr]
+        columns.append(first)
+        columns.append(token if token < len(line) else max(len(line) - 1, 0))
     return columns
 
 
@@ -274,7 +276,7 @@ def _pack(builder: _Builder, lines: list[bytes]) -> bytes:
         words.extend((line, column, -end_line, -end_column, place[unit.parent], unit.scope, unit.kind))
     for scope in builder.scopes:
         words.extend((scope.kind, scope.logical, place[scope.first], place[scope.last], *scope.span))
-    words.extend(_first_tokens(lines))
+    words.extend(first_tokens(lines))
     return words.tobytes()
 
 
