@@ -79,7 +79,8 @@ def test_delta_is_of_the_interval(run_dir: Path) -> None:
     assert third == {}
     assert all(isinstance(stats, PhaseDelta) for stats in second.values())
     total = profiler.merged_tree()
-    assert first[("a",)].wall_ns + second[("a",)].wall_ns == pytest.approx(total[("a",)].wall_ns, abs=4)
+    # Each reading fits the line between the two clocks anew, over a few milliseconds here.
+    assert first[("a",)].wall_ns + second[("a",)].wall_ns == pytest.approx(total[("a",)].wall_ns, rel=1e-3)
     assert first[("a",)].hist.count == 3
     assert second[("a",)].hist.count == 2
 
