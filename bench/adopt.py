@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""Adds what was measured on this tree elsewhere (`tools/matrix bench`) to build/bench.json, for bench/page.py.
+
+python bench/adopt.py FILE X.Y ...
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+RESULTS = Path(__file__).resolve().parent.parent / "build/bench.json"
+
+
+def main() -> None:
+    measured = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["runs"]
+    everything = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"schema": 1, "runs": {}}
+    # The copy that was measured has no history to ask.
+    revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    for version in sys.argv[2:]:
+        if version in measured:
+            everything["runs"][version] = {**measured[version], "revision": revision}
+    RESULTS.write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
+
+
+main()
