@@ -1,4 +1,7 @@
-"""``lineprofiler`` and ``python -m lineprofiler``: the C command line, in this process."""
+"""``lineprofiler`` and ``python -m lineprofiler``: the C command line, in this process.
+
+``run`` alone is Python's: it starts a Python program.
+"""
 # SPDX-License-Identifier: MIT
 
 import sys
@@ -14,6 +17,10 @@ def main() -> int:
     int
         The exit status that ``docs/report.md`` describes.
     """
+    if sys.argv[1:2] == ["run"]:
+        from lineprofiler._lines import _run
+
+        return _run.main(sys.argv[2:])
     return _core.cli(sys.argv[1:])
 
 

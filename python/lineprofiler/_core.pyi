@@ -5,7 +5,7 @@ Types for mypy and readers.  The public API is in ``lineprofiler.accounting``; n
 # SPDX-License-Identifier: MIT
 
 from collections.abc import Callable, Iterable, Iterator
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, SupportsIndex, TypeVar, final, overload
 
 _T = TypeVar("_T")
@@ -165,6 +165,43 @@ def cli(arguments: list[str], /) -> int:
 
 def clock_facts() -> dict[str, Any]:
     """Clocks chosen, refused and their cost in ns, scope mechanism in use: for ``doctor``."""
+
+@final
+class Region:
+    """A part of a line profile: lines of this thread inside the block belong to it."""
+
+    def __enter__(self) -> Region: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
+
+@final
+class LineSession:
+    """One line profiler: counts lines of what is in its scope into a recording."""
+
+    active: bool
+    mechanism: str
+    unobserved_threads: int
+    event_cost_ns: float
+    def __new__(
+        cls,
+        recording: Recording,
+        *,
+        admit_file: Callable[[str], int],
+        admit_function: Callable[[str, str, int], bool],
+        source: Callable[[str], str | None],
+    ) -> LineSession:
+        """``admit_file(co_filename)``: 0 out of scope, 1 in scope, 2 ask ``admit_function(co_filename, co_qualname,
+        first_line)``.  ``source(co_filename)``: text of code that is not in a readable file."""
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def settle(self) -> None: ...
+    def clear(self) -> None: ...
+    def add(self, code: CodeType, /) -> None: ...
+    def region(self, name: str, /) -> Region: ...
+    def outside(self) -> dict[str, int]: ...
+    def codes(self) -> list[CodeType]: ...
+    def put_sums(self, code: CodeType, record: bytes, /) -> bool: ...
 
 def code_places(
     code: bytes, lines: bytes, handlers: bytes, first_line: int, flags: int, python: int, opcodes: bytes, /

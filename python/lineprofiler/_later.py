@@ -7,7 +7,6 @@ built takes its names out of this file.
 
 from lineprofiler._core import version
 
-LINES = "the line profiler"
 TIMELINE = "the timeline"
 RESOURCES = "resource sampling"
 COMPARE = "the comparison of runs"
@@ -28,24 +27,6 @@ class _Later:
 
     def __new__(cls, *args: object, **kwargs: object) -> "_Later":
         raise missing(cls.__name__, cls._part)
-
-
-class LineProfiler(_Later):
-    """Exact times and hits per line inside a ``with`` block."""
-
-    _part = LINES
-
-
-class LineStats(_Later):
-    """Hits and time of one line."""
-
-    _part = LINES
-
-
-class FunctionStats(_Later):
-    """The lines of one function."""
-
-    _part = LINES
 
 
 class Backend(_Later):
@@ -88,16 +69,6 @@ class WorkerTrace(_Later):
     """The spans of one worker, read back."""
 
     _part = TIMELINE
-
-
-def start_profiling(*args: object, **kwargs: object) -> None:
-    """Start the process-wide line profiler."""
-    raise missing("start_profiling()", LINES)
-
-
-def stop_profiling(*args: object, **kwargs: object) -> None:
-    """Stop the process-wide line profiler."""
-    raise missing("stop_profiling()", LINES)
 
 
 def analyse(*args: object, **kwargs: object) -> None:

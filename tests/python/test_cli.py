@@ -179,7 +179,7 @@ def test_only_unreadable_files_are_reported_and_0(cli: Cli, own_run: Path) -> No
         (["completion", "csh"], "bash, zsh or fish"),
         (["clean"], "--keep N"),
         (["help", "reprot"], "did you mean 'report'?"),
-        (["run", "x.py"], "the part on the line profiler"),
+        (["run", "x.py"], "lineprofiler: run"),
         (["compare", "a", "b"], "the part on comparison"),
         (["trace", "a"], "the part on the timeline"),
         (["export", "a"], "the part on the timeline"),

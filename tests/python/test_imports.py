@@ -124,12 +124,6 @@ def test_part_to_come_names_itself_when_used(name: str) -> None:
     assert re.search("timeline|resource sampling|comparison|backends", str(caught.value))
 
 
-@pytest.mark.parametrize("name", ["LineProfiler", "LineStats", "FunctionStats", "start_profiling", "stop_profiling"])
-def test_line_profiler_names_itself_when_used(name: str) -> None:
-    with pytest.raises(NotImplementedError, match="line profiler"):
-        getattr(lineprofiler, name)()
-
-
 def test_timeline_calls_do_nothing_until_there_is_one() -> None:
     accounting.signal_ready("channel", 1)
     accounting.wait_on("channel", ("any", "key"))
