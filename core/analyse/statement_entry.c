@@ -31,7 +31,7 @@ struct search {
 static bool is_nobodys(const struct lp_statement_pass *pass, uint32_t instr)
 {
     bool own = pass->view.parts_only && pass->unit_of[instr] == LP_NO_UNIT && instr > pass->flow.start;
-    return own || !pass->shape.instrs[instr].line;
+    return own || lp__pass_is_nobodys(pass, instr);
 }
 
 /* Where an edge comes from, looking through what is nobody's. */
@@ -74,7 +74,7 @@ static bool goes_round(const struct lp_statement_pass *pass, uint32_t instr, uin
     const struct lp_flow *flow = &pass->flow;
     for (uint32_t steps = 0; steps < pass->shape.count; steps++) {
         uint32_t next = LP_NO_INSTR;
-        if (pass->unit_of[instr] != unit && pass->shape.instrs[instr].line)
+        if (pass->unit_of[instr] != unit && !lp__pass_is_nobodys(pass, instr))
             return pass->unit_of[instr] != LP_NO_UNIT && lp__unit_within(&pass->units, pass->unit_of[instr], unit);
         if (pass->shape.instrs[instr].classes & (LP_OP_CONDITIONAL | LP_OP_SEND)) return true;
         for (uint32_t i = flow->out[instr]; i < flow->out[instr + 1]; i++)
@@ -91,6 +91,7 @@ static enum verdict judge(struct lp_statement_pass *pass, const struct lp_flow_e
     enum lp_unit_kind kind = LP_UNIT_KIND(record);
     unsigned from = origins_of(pass, edge, unit);
     bool exact = pass->unit_of[edge->to] == unit, repeats = kind == LP_UNIT_WHILE || kind == LP_UNIT_ASYNC_FOR;
+    if (edge->cleans_up) return NOT_ENTRY;
     if (from & FROM_TOO_MANY) return MIXED;
     if (exact && edge->back && !lp__unit_is_part(record) && !closes_send(pass, edge)) return ENTRY;
     if (repeats && from & FROM_WITHIN && goes_round(pass, edge->to, unit))
@@ -125,7 +126,7 @@ static struct lp_count entries_into(struct lp_statement_pass *pass, uint32_t ins
 }
 
 /* Runs of the unit's own instructions of a class, one for each copy that the compiler made. */
-static struct lp_count runs_of(struct lp_statement_pass *pass, uint32_t unit, uint16_t class, uint32_t *found)
+static struct lp_count runs_of(struct lp_statement_pass *pass, uint32_t unit, uint32_t class, uint32_t *found)
 {
     struct lp_members members = lp__pass_members(pass, unit);
     struct lp_count sum = lp__count_none();

@@ -135,6 +135,24 @@ static bool is_loud(const struct builder *builder, const struct lp_flow_edge *ed
     return old && edge->kind == LP_FLOW_JUMP && edge->to <= edge->from && !(from->classes & LP_OP_SEND);
 }
 
+static bool has_catches(const struct lp_code_opcodes *opcodes)
+{
+    for (int i = 0; i < 256; i++)
+        if (!(opcodes->classes[i] & LP_OP_INVALID) && opcodes->classes[i] & LP_OP_CATCH) return true;
+    return false;
+}
+
+static void judge_edges(struct builder *builder)
+{
+    bool catches = has_catches(builder->opcodes);
+    for (uint32_t i = 0; i < builder->flow->edge_count; i++) {
+        struct lp_flow_edge *edge = &builder->flow->edges[i];
+        edge->loud = is_loud(builder, edge);
+        edge->cleans_up =
+            catches && edge->kind == LP_FLOW_RAISE && !(builder->shape->instrs[edge->to].classes & LP_OP_CATCH);
+    }
+}
+
 static uint32_t find_start(const struct lp_code_shape *shape)
 {
     for (uint32_t i = 0; i < shape->count; i++)
@@ -176,8 +194,7 @@ int lp__flow_build(const struct lp_code_shape *shape, const struct lp_code_opcod
     sort_by_target(&builder);
     list_by_source(out);
     find_loops(out, stack, stack + count, (uint8_t *)(stack + 2 * count));
-    for (uint32_t i = 0; i < out->edge_count; i++)
-        out->edges[i].loud = is_loud(&builder, &out->edges[i]);
+    judge_edges(&builder);
     lp__free(scratch);
     return 0;
 }

@@ -24,7 +24,8 @@ struct lp_flow_edge {
     uint32_t from, to; /* instruction indexes */
     uint8_t kind;      /* enum lp_flow_kind */
     bool loud;
-    bool back; /* closes a loop */
+    bool back;      /* closes a loop */
+    bool cleans_up; /* an exception goes where no handler of the program's is */
 };
 
 struct lp_flow {

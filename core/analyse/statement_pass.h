@@ -33,6 +33,8 @@ struct lp_members {
 
 /* The instructions that count as the unit's: for a statement with the parts of comprehensions directly in it. */
 struct lp_members lp__pass_members(const struct lp_statement_pass *pass, uint32_t unit);
+/* Belongs to no unit whatever its line; where control comes from is looked up through it. */
+bool lp__pass_is_nobodys(const struct lp_statement_pass *pass, uint32_t instr);
 bool lp__pass_is_member(const struct lp_statement_pass *pass, uint32_t instr, uint32_t unit);
 
 /* statement_place.c: units of instructions.  Fills unit_of … by_home. */

@@ -103,11 +103,13 @@ int lp__pass_place(struct lp_statement_pass *pass, struct lp_error *err)
     pass->by_unit = memory + 2 * count;
     pass->by_home = memory + 3 * count;
     pass->seen = memory + 4 * count;
+    for (uint32_t i = 0; i < count; i++)
+        pass->has_columns |= pass->shape.instrs[i].column != LP_NO_COLUMN;
     for (uint32_t i = 0; i < count; i++) {
         const struct lp_code_instr *instr = &pass->shape.instrs[i];
-        bool own = !instr->line || i < pass->flow.start || (i == pass->flow.start && instr->classes & LP_OP_RESUME);
+        bool own = lp__pass_is_nobodys(pass, i) || i < pass->flow.start ||
+                   (i == pass->flow.start && instr->classes & LP_OP_RESUME);
         pass->unit_of[i] = own ? LP_NO_UNIT : unit_by_span(pass, instr);
-        pass->has_columns |= instr->column != LP_NO_COLUMN;
     }
     correct(pass);
     for (uint32_t i = 0; i < count; i++)
@@ -115,6 +117,13 @@ int lp__pass_place(struct lp_statement_pass *pass, struct lp_error *err)
     sort_by(pass->unit_of, (uint32_t)count, scratch, pass->by_unit);
     sort_by(pass->home_of, (uint32_t)count, scratch, pass->by_home);
     return 0;
+}
+
+/* The compiler's own: without a line, or without columns where others have them. */
+bool lp__pass_is_nobodys(const struct lp_statement_pass *pass, uint32_t instr)
+{
+    const struct lp_code_instr *record = &pass->shape.instrs[instr];
+    return !record->line || (pass->has_columns && record->column == LP_NO_COLUMN);
 }
 
 /* -- members ----------------------------------------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ static bool takes_part(const struct visit *visit, uint32_t instr)
 {
     const struct lp_statement_pass *pass = visit->pass;
     uint32_t unit = pass->unit_of[instr];
-    if (!pass->shape.instrs[instr].line) return true;
+    if (lp__pass_is_nobodys(pass, instr)) return true;
     if (unit == LP_NO_UNIT) return false;
     if (lp__pass_is_member(pass, instr, visit->unit)) return true;
     /* a part of a comprehension inside a part */
@@ -127,7 +127,8 @@ static void add_up(struct visit *visit, struct lp_count *sums)
     for (uint32_t i = 0; i < pass->shape.count; i++) {
         const struct lp_code_instr *instr = &pass->shape.instrs[i];
         uint32_t row = row_index(visit, instr->line);
-        if (!instr->line || row == UINT32_MAX || !pass->flow.reached[i] || !takes_part(visit, i)) continue;
+        if (!instr->line || row == UINT32_MAX || !pass->flow.reached[i]) continue;
+        if (lp__pass_is_nobodys(pass, i) || !takes_part(visit, i)) continue;
         if (set_of(visit, i)[row / 64] >> row % 64 & 1) continue;
         bool loud = false;
         for (uint32_t j = pass->flow.in[i]; j < pass->flow.in[i + 1]; j++)

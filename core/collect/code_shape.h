@@ -40,7 +40,8 @@ enum lp_opcode_class {
     LP_OP_CATCH_END = 1 << 12, /* leaves a handler */
     LP_OP_GLUE = 1 << 13,      /* does the compiler's work, starts no part of a comprehension */
     LP_OP_STEADY = 1 << 14,    /* cannot raise */
-    LP_OP_INVALID = 1 << 15
+    LP_OP_INVALID = 1 << 15,
+    LP_OP_CATCH = 1 << 16 /* begins a handler of the program's; other handlers only clean up (3.11 and later) */
 };
 
 /* What the opcodes of one Python version are.  Filled by the host from the running interpreter. */
@@ -49,7 +50,7 @@ struct lp_code_opcodes {
     uint8_t loop_exit_skip; /* instructions that the end of a FOR_ITER passes over at its target */
     uint8_t backward_loud;  /* 1: a backward jump always sends a line event (3.10, 3.11) */
     uint8_t pad[2];
-    uint16_t classes[256]; /* enum lp_opcode_class */
+    uint32_t classes[256]; /* enum lp_opcode_class */
     uint8_t caches[256];   /* cache units behind the opcode */
 };
 
@@ -64,7 +65,7 @@ struct lp_code_instr {
     uint32_t end_line, column, end_column; /* columns in UTF-8 bytes, LP_NO_COLUMN: not known */
     uint32_t target;                       /* where it jumps (instruction index), LP_NO_INSTR: nowhere */
     uint32_t handler;                      /* where an exception goes, LP_NO_INSTR: out of the frame */
-    uint16_t classes;                      /* enum lp_opcode_class */
+    uint32_t classes;                      /* enum lp_opcode_class */
 };
 
 struct lp_code_shape {

@@ -16,6 +16,7 @@ from typing import Any
 # enum lp_opcode_class of core/collect/code_shape.h
 PREFIX, FORWARD, BACK, TO, CONDITIONAL, ENDS, FOR_ITER, SILENT = (1 << n for n in range(8))
 RESUME, SEND, HANDLER, BLOCK_END, CATCH_END, GLUE, STEADY, INVALID = (1 << n for n in range(8, 16))
+CATCH = 1 << 16
 
 OLDEST, NEWEST = (3, 10), (3, 15)
 
@@ -39,7 +40,8 @@ _STEADY_WITH_CHECKED_LOADS = {"LOAD_FAST", "LOAD_FAST_LOAD_FAST", "STORE_FAST_LO
 _SETUPS = {"SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH"}
 _SILENT = {"RESUME", "END_FOR", "END_SEND", "END_ASYNC_FOR"}
 _NAMED = {"EXTENDED_ARG": PREFIX, "FOR_ITER": FOR_ITER, "RESUME": RESUME, "SEND": SEND,
-          "JUMP_BACKWARD_NO_INTERRUPT": SEND, "POP_BLOCK": BLOCK_END, "POP_EXCEPT": CATCH_END}  # fmt: skip
+          "JUMP_BACKWARD_NO_INTERRUPT": SEND, "POP_BLOCK": BLOCK_END, "POP_EXCEPT": CATCH_END,
+          "PUSH_EXC_INFO": CATCH}  # fmt: skip
 
 
 def _jump(name: str, code: int) -> int:
@@ -91,4 +93,4 @@ def opcode_table() -> bytes:
             classes[code] = _classes(name, code, version)
             caches[code] = _cache_units(name, code)
     skip = {(3, 10): 0, (3, 11): 0, (3, 13): 2}.get(version, 1)
-    return struct.pack("=IBBxx256H256B", sys.hexversion, skip, version < (3, 12), *classes, *caches)
+    return struct.pack("=IBBxx256I256B", sys.hexversion, skip, version < (3, 12), *classes, *caches)
