@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "merge/run.h"
 #include "os/clock.h"
-#include "render/render.h"
+#include "render/lines.h"
 
 #define OUTPUT_CEILING ((size_t)1 << 30)
 
@@ -72,15 +72,18 @@ static int build_report(const char *run_dir, const struct lp_run_options *how, b
     struct lp_text_options text = {.width = width, .utf8 = true};
     struct lp_run *run = NULL;
     struct lp_report *report = NULL;
+    struct lp_line_report *lines = NULL;
     int rc = lp__run_load(run_dir, how, &run, err);
     options.now_real_ns = (double)lp__real_ns();
     if (rc == 0) rc = lp__report_build(run, &options, &report, err);
+    if (rc == 0) rc = lp__lines_build(run, &lines, err);
     if (rc == 0) {
         if (json)
-            lp__render_json(report, out);
+            lp__render_json_with(report, lines, out);
         else
-            lp__render_text(report, &text, out);
+            lp__render_text_with(report, lines, &text, out);
     }
+    lp__lines_free(lines);
     lp__report_free(report);
     lp__run_free(run);
     return rc;
@@ -90,7 +93,7 @@ PyObject *lpx_report(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"run_dir", "format", "attempt", "width", NULL};
     struct lpx_state *state = lpx_state_of(module);
-    struct lp_run_options how = {0};
+    struct lp_run_options how = {.lines = true};
     struct lp_error err = {0};
     struct lp_buf out;
     PyObject *path, *holder = NULL;

@@ -12,7 +12,7 @@
 #include "os/clock.h"
 #include "os/console.h"
 #include "render/escape.h"
-#include "render/render.h"
+#include "render/lines.h"
 
 static bool wants_json(const struct lp_cli *cli)
 {
@@ -91,6 +91,7 @@ static int print_report(struct lp_cli *cli, const struct lp_run *run, struct lp_
     const struct lp_args *args = &cli->args;
     struct lp_report_options options = {0};
     struct lp_report *report = NULL;
+    struct lp_line_report *lines = NULL;
     struct lp_error err = {0};
     options.top = lp__args_count(args, LP_OPT_TOP, LP_REPORT_TOP_DEFAULT);
     if (args->value[LP_OPT_SORT] && !lp__report_sort_parse(args->value[LP_OPT_SORT], &options.sort))
@@ -98,16 +99,18 @@ static int print_report(struct lp_cli *cli, const struct lp_run *run, struct lp_
     options.role = args->value[LP_OPT_ROLE];
     options.workers = lp__args_has(args, LP_OPT_WORKERS);
     options.now_real_ns = (double)lp__real_ns();
-    if (lp__report_build(run, &options, &report, &err) != LP_OK) return lp__say_error(cli, &err);
-    if (wants_json(cli))
-        lp__render_json(report, out);
-    else {
+    int rc = lp__report_build(run, &options, &report, &err);
+    if (!rc) rc = lp__lines_build(run, &lines, &err);
+    if (!rc && wants_json(cli))
+        lp__render_json_with(report, lines, out);
+    else if (!rc) {
         struct lp_text_options text;
         text_options(cli, &text);
-        lp__render_text(report, &text, out);
+        lp__render_text_with(report, lines, &text, out);
     }
+    lp__lines_free(lines);
     lp__report_free(report);
-    return LP_EXIT_OK;
+    return rc ? lp__say_error(cli, &err) : LP_EXIT_OK;
 }
 
 static int run_report(struct lp_cli *cli)
@@ -118,6 +121,7 @@ static int run_report(struct lp_cli *cli)
     lp__run_options(cli, &options);
     bool list = options.attempt && strcmp(options.attempt, "list") == 0;
     if (list) options.attempt = NULL;
+    options.lines = !list;
     options.keep_process_trees = lp__args_has(&cli->args, LP_OPT_WORKERS) && wants_json(cli);
     int status = lp__cli_load(cli, lp__run_dir(cli), &options, &run);
     if (status != LP_EXIT_OK) return status;

@@ -5,6 +5,7 @@
 
 #include "os/clock.h"
 #include "render/json.h"
+#include "render/lines.h"
 
 static void put_verdicts(struct lp_json *json, const struct lp_report_header *header)
 {
@@ -143,8 +144,9 @@ void lp__json_caveats(struct lp_json *json, const struct lp_report *report)
     lp__json_close(json, '}');
 }
 
-static const char *emptiness(const struct lp_report *report)
+static const char *emptiness(const struct lp_report *report, const struct lp_line_report *lines)
 {
+    if (lines && lines->function_count) return NULL;
     if (!report->header.processes) return "no_readable_worker_files";
     return report->header.verdicts[LP_VERDICT_NOTHING] == report->header.processes ? "nothing_recorded" : NULL;
 }
@@ -157,16 +159,26 @@ static void put_later(struct lp_json *json, const char *key)
 
 void lp__render_json(const struct lp_report *report, struct lp_buf *out)
 {
+    lp__render_json_with(report, NULL, out);
+}
+
+void lp__render_json_with(const struct lp_report *report, const struct lp_line_report *lines, struct lp_buf *out)
+{
     struct lp_json json;
     lp__json_init(&json, out, 2);
     lp__json_open(&json, '{');
     lp__put_u64(&json, "schema", 1);
-    lp__put_text_or_null(&json, "empty", emptiness(report));
+    lp__put_text_or_null(&json, "empty", emptiness(report, lines));
     lp__put_text(&json, "sort", lp__report_sort_name(report->options.sort));
     lp__json_header(&json, report);
     lp__json_roles(&json, report);
     lp__json_workers(&json, report);
     lp__json_caveats(&json, report);
+    lp__json_key(&json, "lines");
+    if (lines && lines->function_count)
+        lp__json_lines(&json, lines);
+    else
+        lp__json_null(&json);
     put_later(&json, "findings");
     put_later(&json, "resources");
     put_later(&json, "machine");

@@ -52,6 +52,13 @@ void lp__render_lines_regions(const struct lp_line_report *report, const struct 
 void lp__render_lines_section(const struct lp_line_report *report, const struct lp_text_options *text, uint32_t top,
                               bool started, struct lp_buf *out);
 
+/* The whole text report of a run: what lp__render_text prints, where there are phases or there is nothing else, and
+ * LINES.  `lines` may be NULL. */
+void lp__render_text_with(const struct lp_report *report, const struct lp_line_report *lines,
+                          const struct lp_text_options *text, struct lp_buf *out);
+/* lp__render_json with the document of the lines in it, null where there are none. */
+void lp__render_json_with(const struct lp_report *report, const struct lp_line_report *lines, struct lp_buf *out);
+
 /* The document that docs/lines.schema.json describes, ending in a newline; and the same as an open writer's value. */
 void lp__render_lines_json(const struct lp_line_report *report, struct lp_buf *out);
 void lp__json_lines(struct lp_json *json, const struct lp_line_report *report);

@@ -115,6 +115,22 @@ static void cost(struct lp_page *page, const struct lp_line_report *report, bool
                           lp__fmt_duration(all, sizeof all, (double)report->events * report->event_cost_ns));
 }
 
+static bool has_phases(const struct lp_run *run)
+{
+    for (size_t i = 0; i < run->role_count; i++)
+        if (run->roles[i].tree.count > 1) return true;
+    return false;
+}
+
+void lp__render_text_with(const struct lp_report *report, const struct lp_line_report *lines,
+                          const struct lp_text_options *text, struct lp_buf *out)
+{
+    bool has_lines = lines && lines->function_count;
+    bool phases = !has_lines || has_phases(report->run);
+    if (phases) lp__render_text(report, text, out);
+    if (lines) lp__render_lines_section(lines, text, report->options.top, phases, out);
+}
+
 void lp__render_lines_section(const struct lp_line_report *report, const struct lp_text_options *text, uint32_t top,
                               bool started, struct lp_buf *out)
 {
