@@ -107,10 +107,17 @@ lp_name lp_name_register(const char *text)
     return text ? lp_name_register_n(text, strlen(text)) : 0;
 }
 
+/* Another copy is there.  A function of its own, so that the usual case saves no register for it. */
+static __attribute__((noinline)) lp_token begin_elsewhere(const struct lp_table *table, lp_name name)
+{
+    if (!table->is_recording()) return lp__entry_begin_slow(name);
+    return table->phase_begin(name ? translate(table, name) : 0);
+}
+
 lp_token lp_phase_begin(lp_name name)
 {
-    const struct lp_table *table = recording_other();
-    if (__builtin_expect(table != NULL, 0)) return table->phase_begin(name ? translate(table, name) : 0);
+    const struct lp_table *table = atomic_load_explicit(&lp__other_table, memory_order_acquire);
+    if (__builtin_expect(table != NULL, 0)) return begin_elsewhere(table, name);
     return lp__entry_begin(name);
 }
 

@@ -37,14 +37,10 @@ static inline void lp__scope_give(struct lp_thread *thread, struct lp_scope *sco
     thread->free_scopes = scope;
 }
 
-static inline struct lp_scope *lp__scope_push(struct lp_thread *thread, struct lp_tree_node *node, uint32_t flags,
-                                              uint64_t now, struct lp_cpu_time cpu)
+/* All of a scope that an entry sets; not on the stack yet. */
+static inline void lp__scope_fill(struct lp_scope *scope, struct lp_thread *thread, struct lp_tree_node *node,
+                                  uint32_t flags, uint64_t now, struct lp_cpu_time cpu)
 {
-    struct lp_scope *scope = lp__scope_take(thread);
-    if (__builtin_expect(scope == NULL, 0)) {
-        lp__drop(thread, LP_DROP_NO_SPACE);
-        return NULL;
-    }
     scope->node = node;
     scope->below = thread->top;
     scope->thread = thread;
@@ -54,6 +50,17 @@ static inline struct lp_scope *lp__scope_push(struct lp_thread *thread, struct l
     scope->serial++;
     scope->flags = (uint16_t)flags;
     lp__scope_set_state(scope, LP_SCOPE_RUNNING);
+}
+
+static inline struct lp_scope *lp__scope_push(struct lp_thread *thread, struct lp_tree_node *node, uint32_t flags,
+                                              uint64_t now, struct lp_cpu_time cpu)
+{
+    struct lp_scope *scope = lp__scope_take(thread);
+    if (__builtin_expect(scope == NULL, 0)) {
+        lp__drop(thread, LP_DROP_NO_SPACE);
+        return NULL;
+    }
+    lp__scope_fill(scope, thread, node, flags, now, cpu);
     if (__builtin_expect(!lp__book_begin(thread, node, now), 0)) scope->flags |= LP_SCOPE_DROPPED;
     thread->top = scope;
     return scope;

@@ -109,14 +109,6 @@ static lp_token phase_begin(lp_name name)
     return lp__entry_begin(name);
 }
 
-void lp__entry_end_slow(struct lp_scope *scope, uint64_t serial)
-{
-    struct lp_recording *recording = atomic_load(&lp__installed);
-    if (scope == NULL) return;
-    if (lp__scope_is_open(scope, serial)) recording = scope->thread->home;
-    if (recording) (void)lp__end_handle(recording, scope, serial);
-}
-
 static void phase_end(lp_token token)
 {
     lp__entry_end(token.scope, token.serial);

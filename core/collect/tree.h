@@ -71,6 +71,15 @@ static inline uint32_t *lp__hist_counter(uint8_t *base, struct lp_hist_record *h
     return __builtin_expect(*count == UINT32_MAX, 0) ? NULL : count;
 }
 
+/* False: nothing was added. */
+static inline bool lp__hist_add_in_place(uint8_t *base, struct lp_hist_record *hist, uint64_t value)
+{
+    uint32_t *count = lp__hist_counter(base, hist, value);
+    if (__builtin_expect(count == NULL, 0)) return false;
+    ++*count;
+    return true;
+}
+
 /* Adds a value to a histogram record of the store, allocating its block when first needed; counts what it cannot. */
 void lp__store_hist_add(struct lp_thread *thread, struct lp_hist_record *hist, uint64_t value, uint64_t times);
 

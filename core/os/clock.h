@@ -47,19 +47,34 @@ static inline uint64_t lp__mono_ns(void)
 uint64_t lp__real_ns(void);      /* CLOCK_REALTIME, since the epoch */
 int64_t lp__thread_cpu_ns(void); /* CLOCK_THREAD_CPUTIME_ID: the expensive, true one */
 
+/* Hot.  Ticks are the processor's counter, which lp__counter reads. */
+static inline bool lp__ticks_are_counter(void)
+{
+#if defined(__x86_64__)
+    return __builtin_expect(lp__clock.wall == LP_WALL_TSC, 1);
+#elif defined(__aarch64__)
+    return __builtin_expect(lp__clock.wall == LP_WALL_CNTVCT, 1);
+#else
+    return false;
+#endif
+}
+static inline uint64_t lp__counter(void)
+{
+#if defined(__x86_64__)
+    return __rdtsc();
+#elif defined(__aarch64__)
+    uint64_t v;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
+    return v;
+#else
+    return 0;
+#endif
+}
+
 /* Hot: ticks now.  10-24 ns (TSC) or one vDSO call. */
 static inline uint64_t lp__ticks(void)
 {
-#if defined(__x86_64__)
-    if (__builtin_expect(lp__clock.wall == LP_WALL_TSC, 1)) return __rdtsc();
-#elif defined(__aarch64__)
-    if (__builtin_expect(lp__clock.wall == LP_WALL_CNTVCT, 1)) {
-        uint64_t v;
-        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
-        return v;
-    }
-#endif
-    return lp__mono_ns();
+    return lp__ticks_are_counter() ? lp__counter() : lp__mono_ns();
 }
 
 /* Thread CPU time as a pair: a real reading in ns plus ticks run since.  Differences are taken member by member and
@@ -86,16 +101,25 @@ struct lp_cpu_state {
 /* The real read behind lp__cpu_read; also arms rseq and looks for a second user of it.  Keeps errno. */
 struct lp_cpu_time lp__cpu_resync(struct lp_cpu_state *state, uint64_t now);
 
-/* Hot: CPU time of the calling thread at `now` (= lp__ticks() just taken).  While rseq_cs still holds our descriptor
- * the kernel has not switched the thread out since the last real reading, so CPU ran as fast as wall.  The field is
- * tested after `now` was taken: a switch in between is seen.  volatile, because the kernel is the other writer. */
+/* Hot, in two halves: whether the last real reading still tells the calling thread's CPU time at `now` (= lp__ticks()
+ * just taken), and that time.  While rseq_cs still holds our descriptor the kernel has not switched the thread out
+ * since, so CPU ran as fast as wall.  The field is tested after `now` was taken: a switch in between is seen. volatile,
+ * because the kernel is the other writer. */
+static inline bool lp__cpu_is_fresh(struct lp_cpu_state *state, uint64_t now)
+{
+    void *volatile *field = state->rseq_field;
+    state->reads++;
+    return __builtin_expect(field && *field == lp__clock.rseq_mark, 1) || now < state->fresh_until;
+}
+static inline struct lp_cpu_time lp__cpu_since(const struct lp_cpu_state *state, uint64_t now)
+{
+    return (struct lp_cpu_time){state->real_ns, (int64_t)(now - state->real_ticks)};
+}
+
+/* Hot: both. */
 static inline struct lp_cpu_time lp__cpu_read(struct lp_cpu_state *state, uint64_t now)
 {
-    state->reads++;
-    void *volatile *field = state->rseq_field;
-    if (__builtin_expect(field && *field == lp__clock.rseq_mark, 1) || now < state->fresh_until)
-        return (struct lp_cpu_time){state->real_ns, (int64_t)(now - state->real_ticks)};
-    return lp__cpu_resync(state, now);
+    return lp__cpu_is_fresh(state, now) ? lp__cpu_since(state, now) : lp__cpu_resync(state, now);
 }
 
 /* A bracketed pair: the tightest of several ticks-monotonic-ticks sandwiches, plus the wall clock. */
