@@ -39,8 +39,8 @@ examples: .venv/.tools .venv/.need-examples ## run the examples, and those of th
 	@.venv/py$(DEV_PY)/bin/python tools/check-examples build/prefix/usr $(EXAMPLES)
 
 ##@ Test
-.PHONY: test unit py fault valgrind fuzz-smoke asan ubsan tsan matrix
-test: unit py ## C unit tests, then the Python tests on every supported interpreter found
+.PHONY: test unit py web fault valgrind fuzz-smoke asan ubsan tsan matrix
+test: unit py web ## C unit tests, the Python tests on every supported interpreter found, the pages in a browser
 
 unit: .venv/.tools ## C unit tests, no Python needed
 	$(call configure,build/unit,)
@@ -49,6 +49,11 @@ unit: .venv/.tools ## C unit tests, no Python needed
 
 py: .venv/.need-build ## Python tests; PY=3.12 for one interpreter, PYTEST_ARGS='-k name' for some
 	@tools/test-py "$(PY)" $(PYTEST_ARGS)
+
+web: .venv/.tools .venv/.need-web ## the pages: modules under node, whole pages in Chromium
+	$(call configure,build/unit,)
+	$(call compile,build/unit)
+	@tools/test-web $(DEV_PY) build/unit $(PYTEST_ARGS)
 
 fault: .venv/.tools valgrind ## failing allocations and writes, full disk, kills; the core's tests under valgrind
 	$(call configure,build/unit,)

@@ -204,13 +204,13 @@ export function sane(model, views, state) {
   if (clean.file >= model.files.length) [clean.file, clean.line] = [-1, 0];
   if (clean.fn >= model.functions.length) clean.fn = -1;
   if (clean.region >= model.regions.length) clean.region = -1;
-  if (clean.line > 0 && clean.file < 0) clean.line = 0;
+  if (clean.line > 0 && clean.file < 0) [clean.file, clean.line] = model.files.length ? [0, clean.line] : [-1, 0];
   return clean;
 }
 
 // -- the frame ---------------------------------------------------------------------------------------------------
 
-/** @type {{main: HTMLElement, rail: HTMLElement, files: HTMLElement, inspector: Inspector, theme: HTMLElement, help: HTMLDialogElement, finder: Finder}} */
+/** @type {{main: HTMLElement, rail: HTMLElement, inspector: Inspector, theme: HTMLElement, help: HTMLDialogElement, finder: Finder}} */
 let frame;
 
 /** @param {Page} page */
@@ -220,9 +220,8 @@ function buildFrame(page) {
   const help = helpDialog();
   const theme = el("button", { type: "button", class: "quiet", onclick: () => page.go({ theme: nextTheme(page.state.theme) }, true) });
   const rail = el("nav", { class: "rail", "aria-label": "Views" });
-  const files = el("div", { class: "files" });
   const main = el("main", { id: "main" });
-  frame = { main, rail, files, inspector, theme, help, finder };
+  frame = { main, rail, inspector, theme, help, finder };
   const header = el("header", { class: "top" }, details(page), finder.root, theme, el("button", { type: "button", class: "quiet", title: "keys (?)", onclick: () => help.showModal() }, "?"));
   document.getElementById("app")?.append(header, el("div", { class: "frame" }, rail, main, inspector.root), help);
 }
@@ -277,7 +276,7 @@ function renderRail(page) {
     return link;
   });
   const rest = model.files.length - files.length;
-  frame.rail.replaceChildren(...views, el("div", { class: "files" }, el("h2", {}, "files"), ...files, rest > 0 ? el("p", { class: "hint" }, `${rest} more with less time: search with /`) : null));
+  frame.rail.replaceChildren(...views, el("div", { class: "files" }, files.length ? el("h2", {}, "files") : null, ...files, rest > 0 ? el("p", { class: "hint" }, `${rest} more with less time: search with /`) : null));
 }
 
 /** @param {Page} page @param {State | null} before */

@@ -66,8 +66,8 @@ class Functions {
   /** @param {import("./state.js").State} state */
   update(state) {
     const { model } = this.page;
-    const sort = state.sort in FUNCTION_KEYS ? state.sort : "self";
-    const up = state.sort in FUNCTION_KEYS ? state.up : false;
+    const sort = Object.hasOwn(FUNCTION_KEYS, state.sort) ? state.sort : "self";
+    const up = Object.hasOwn(FUNCTION_KEYS, state.sort) ? state.up : false;
     const key = JSON.stringify([sort, up, state.q, this.page.narrow()]);
     if (this.filter.value !== state.q) this.filter.value = state.q;
     if (key !== this.key) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// One sequential scale: ten levels of the share of the whole run, linear, or logarithmic over three decades.
+// One sequential scale: ten levels of the share of the whole run, linear, or logarithmic over four decades.
 
 export const HEAT_LEVELS = 10;
-const DECADES = 3;
+const DECADES = 4;
 
 /** @typedef {"log" | "linear"} Scale */
 
@@ -25,5 +25,5 @@ export function heatLevel(part, whole, scale) {
  * @returns {string}
  */
 export function scaleEnds(scale) {
-  return scale === "linear" ? "0 to 100 %" : "0.1 to 100 %";
+  return scale === "linear" ? "0 to 100 %" : "0.01 to 100 %";
 }

@@ -5,7 +5,7 @@
 const KEYWORDS = new Set(
   "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(" "),
 );
-const TOKEN = /(#.*)|([A-Za-z_]\w*)?('''|"""|'|")|((?:\d[\d_]*\.?[\d_]*(?:[eE][+-]?\d+)?|0[xXoObB][\da-fA-F_]+)j?)|([A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)/g;
+const TOKEN = /(#.*)|([A-Za-z_]\w*)?('''|"""|'|")|((?:0[xXoObB][\da-fA-F_]+|\d[\d_]*\.?[\d_]*(?:[eE][+-]?\d+)?)j?)|([A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)/g;
 const PREFIX = /^(?:[rRbBuUfFtT]{1,2})$/;
 // Strings can be long and lines hostile: what is past this is left as it is.
 const MOST_COLUMNS = 2000;

@@ -59,7 +59,7 @@ class Regions {
   /** @param {import("./state.js").State} state */
   update(state) {
     const { model } = this.page;
-    const sort = state.sort in REGION_KEYS ? state.sort : "";
+    const sort = Object.hasOwn(REGION_KEYS, state.sort) ? state.sort : "";
     const key = JSON.stringify([sort, state.up, this.page.narrow()]);
     if (key !== this.key) {
       this.key = key;
@@ -81,7 +81,7 @@ class Regions {
         const whole = model.totals.profiled_ns;
         cell.append(bar("fill", whole > 0 ? region.self / whole : 0), figure(el("span", {}), share(region.self, whole), marks));
       } else if (key === "name") {
-        const inTree = !(state.sort in REGION_KEYS);
+        const inTree = !(Object.hasOwn(REGION_KEYS, state.sort));
         [cell.textContent, cell.title] = [inTree ? region.name : region.path, region.path];
         if (inTree) cell.style.paddingInlineStart = `${8 + region.depth * 16}px`;
       } else if (key === "entries") figure(cell, count(region.entries), marks);

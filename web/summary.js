@@ -22,8 +22,16 @@ export const summaryView = {
   badge: () => "",
   make(page) {
     const marks = new Marks();
-    const root = el("div", { class: "view summary", tabindex: "-1" });
-    root.append(finding(page), numbers(page, marks), topLines(page, marks), el("div", { class: "pair" }, topFunctions(page, marks), topRegions(page, marks)), notes("Notes", page.model.notes), notes("What is not in this report", missingOf(page.model)));
+    const root = el(
+      "div",
+      { class: "view summary", tabindex: "-1" },
+      finding(page),
+      numbers(page, marks),
+      page.model.rows.line.length ? topLines(page, marks) : null,
+      page.model.functions.length ? el("div", { class: "pair" }, topFunctions(page, marks), topRegions(page, marks)) : null,
+      notes("Notes", page.model.notes),
+      notes("What is not in this report", missingOf(page.model)),
+    );
     const rows = /** @type {HTMLElement[]} */ ([...root.querySelectorAll("tr.open")]);
     return {
       root,
@@ -44,11 +52,11 @@ export const summaryView = {
 function finding(page) {
   const { model } = page;
   const hottest = page.hot(-1)[0];
-  if (!hottest) return el("p", { class: "finding" }, model.totals.events ? "No line took measurable time." : "Nothing was recorded.");
+  if (!hottest) return el("h1", { class: "finding" }, model.totals.events ? "No line took measurable time." : "Nothing was recorded.");
   const { name } = splitPath(model.files[hottest.file].path);
   const text = model.files[hottest.file].text?.[hottest.line - 1]?.trim() ?? "";
   return el(
-    "p",
+    "h1",
     { class: "finding" },
     el("a", { href: page.address({ view: "source", file: hottest.file, line: hottest.line, fn: hottest.fn }), class: "place" }, `${name}:${hottest.line}`),
     ` is the slowest line: `,
