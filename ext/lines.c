@@ -216,7 +216,8 @@ static PyObject *session_put_sums(PyObject *object, PyObject *const *args, Py_ss
         PyErr_SetString(PyExc_TypeError, "put_sums() takes a code object and bytes");
         return NULL;
     }
-    code = lpx_line_known(engine_of(self), self, (PyCodeObject *)args[0]);
+    /* Decided again where the verdict was given up, and of code that only a child has run. */
+    code = lpx_line_code(engine_of(self), self, (PyCodeObject *)args[0]);
     if (code) lp__line_sums(self->core, code, PyBytes_AS_STRING(args[1]), (size_t)PyBytes_GET_SIZE(args[1]));
     return PyBool_FromLong(code && code->has_sums);
 }
