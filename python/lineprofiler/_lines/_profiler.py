@@ -5,7 +5,7 @@ import os
 import sys
 
 from lineprofiler import _core
-from lineprofiler._lines import _config, _decorator, _results
+from lineprofiler._lines import _config, _decorator, _resolve, _results
 from lineprofiler._lines._scope import Scope, ScopeTable
 from lineprofiler.accounting import _settings
 
@@ -97,7 +97,7 @@ class LineProfiler:
         self._outer: _core.LineSession | None = None  # of decorated functions outside blocks
         self._added: list[CodeType] = []
         self._exported: _settings.Exported | None = None
-        self._worked_out: dict[int, set[int]] = {}  # code objects by their session, both by id; both are kept alive
+        self._resolved: dict[int, set[int]] = {}  # code objects by their session, both by id; both are kept alive
         self._noted: dict[str, str] = {}
         self._entered = self._active = False
         self._pid = os.getpid()
@@ -172,7 +172,7 @@ class LineProfiler:
         self._session.stop()
         if self._outer is not None:
             self._outer.start()
-        _results.work_out(self, _results.BUDGET_S)
+        _resolve.some_of(self)
         _results.note_facts(self)
 
     def _close(self) -> None:
@@ -220,6 +220,9 @@ class LineProfiler:
         else:
             for code in codes:
                 self._outer.add(code)
+
+    def _sessions(self) -> "list[_core.LineSession]":
+        return [session for session in (self._session, self._outer) if session is not None]
 
     def _made_session(self) -> "_core.LineSession":
         if self._session is None:
@@ -289,9 +292,8 @@ class LineProfiler:
 
     def clear(self) -> None:
         """Forget what was recorded.  Results handed out before stay as they are."""
-        for session in (self._session, self._outer):
-            if session is not None:
-                session.clear()
+        for session in self._sessions():
+            session.clear()
 
     reset = clear
 

@@ -3,19 +3,17 @@
 
 import os
 import sys
-from time import perf_counter
 
 from lineprofiler import _core
+from lineprofiler._lines import _resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType
     from typing import Any, TextIO
 
     from lineprofiler._lines._profiler import LineProfiler
     from lineprofiler._lines._stats import FunctionStats, Key, RegionStats
 
-BUDGET_S = 0.2
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 SORTS = ("time", "line", "self", "hits")
 _TOP_OUTSIDE = 5
@@ -46,7 +44,7 @@ def _document(profiler: "LineProfiler") -> "dict[str, Any] | None":
         return None
     import json
 
-    work_out(profiler, None)
+    _resolve.all_of(profiler)
     found: dict[str, Any] = json.loads(render(profiler, "json"))
     return found
 
@@ -57,39 +55,6 @@ def outside(profiler: "LineProfiler") -> "dict[str, int]":
         return {}
     entered = profiler._session.outside()
     return {name: count for name, count in entered.items() if not profiler._scope.is_ours_or_frozen(name)}
-
-
-def work_out(profiler: "LineProfiler", budget_s: "float | None") -> None:
-    """Find out which executions the counters of the live code objects stand for, until `budget_s` is used up.
-
-    Without a budget this is done for all, and the time of what runs at the moment is brought up to date.
-    """
-    deadline = None if budget_s is None else perf_counter() + budget_s
-    texts: dict[str, bytes | str | None] = {}
-    for session in (profiler._session, profiler._outer):
-        if session is None:
-            continue
-        if budget_s is None:
-            session.settle()
-        known = profiler._worked_out.setdefault(id(session), set())
-        for code in session.codes():
-            if id(code) not in known:
-                if deadline is not None and perf_counter() > deadline:
-                    return
-                known.add(id(code))
-                _work_out_code(session, code, texts)
-
-
-def _work_out_code(session: "_core.LineSession", code: "CodeType", texts: "dict[str, bytes | str | None]") -> None:
-    from lineprofiler._lines import _source, sums
-
-    if code.co_filename not in texts:
-        text: bytes | str | None = _source.text_of(code.co_filename)
-        texts[code.co_filename] = _source.read_bytes(code.co_filename) if text is None else text
-    found = texts[code.co_filename]
-    record = None if found is None else sums.sums_record(sums.raw_code(code), 0, found, 0)
-    if record is not None:
-        session.put_sums(code, record)
 
 
 # Output.
@@ -232,7 +197,7 @@ def text_of(profiler: "LineProfiler", format: str, options: "dict[str, Any]") ->
     """A table, or why there is nothing in it."""
     if profiler._recording is None:
         return explain_empty(profiler) + "\n"
-    work_out(profiler, None)
+    _resolve.all_of(profiler)
     return render(profiler, format, why=explain_empty(profiler), project=profiler.project_folder, **options)
 
 
@@ -240,7 +205,7 @@ def write(profiler: "LineProfiler", path: "str | os.PathLike[str]", format: str,
     """Write a file whole or not at all; folders are made."""
     if profiler._recording is None:
         profiler._made_session()
-    work_out(profiler, None)
+    _resolve.all_of(profiler)
     if format == "html":
         options["why"] = explain_empty(profiler)
     replace_file(path, render(profiler, format, **options))
@@ -300,7 +265,7 @@ def _explain_scope(profiler: "LineProfiler", left_out: "list[tuple[str, int]]") 
         "Called, but left out:",
     ]
     for filename, count in left_out[:_TOP_OUTSIDE]:
-        reason = profiler._scope.verdict(filename)[1]
+        reason = profiler._scope.why_not(filename)
         lines.append(f"  {printable(filename)} {reason} ({count:,} {'function' if count == 1 else 'functions'})")
     if len(left_out) > _TOP_OUTSIDE:
         lines.append(f"  and {len(left_out) - _TOP_OUTSIDE:,} more files")

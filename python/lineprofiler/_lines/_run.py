@@ -181,7 +181,7 @@ def _become(request: Request) -> "NoReturn":
     else:
         made = _make_folder()
         fields.append(("run_dir", made))
-    fields += [(name, "1") for name in _FLAGS[:4] if name in request.flags]
+    fields += [(f"show-{name}", "1") for name in _FLAGS[:4] if name in request.flags]
     for name in ("top", "html", "json", "output-unit", "include", "exclude"):
         fields += [(name, _absolute(name, value)) for value in request.values.get(name, ())]
     os.environ[_children.ENV_LINES] = _children.word_of(fields)

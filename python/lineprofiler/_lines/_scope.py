@@ -116,6 +116,14 @@ class Scope:
         """Whether a file is part of this package, or of the machinery of imports."""
         return filename.startswith("<frozen ") or any(_below(place, _PACKAGE) for place in _both(filename))
 
+    def why_not(self, filename: str) -> str:
+        """Why functions of a file were left out, to be read after its name."""
+        recorded, reason = self.verdict(filename)
+        if not recorded:
+            return reason
+        patterns = ", ".join(map(repr, self.config.functions))
+        return f"has no function that matches {patterns}" if patterns else reason
+
     def _decide(self, filename: str) -> "tuple[bool, str]":
         if filename == self._asked_file:
             return True, "is the program itself"

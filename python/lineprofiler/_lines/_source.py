@@ -123,6 +123,18 @@ def decode(raw: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def compiled(text: "str | bytes", filename: str) -> "CodeType | None":
+    """The code of a text; None when it is not Python.  What there is to warn of, Python has warned of before."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return compile(text, filename, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError):
+            return None
+
+
 def codes_in(code: "CodeType") -> "Iterator[CodeType]":
     """A code object and all inside it."""
     yield code
@@ -141,9 +153,8 @@ def qualified_names(filename: str, folder: str) -> "dict[tuple[str, int], str]":
     text = read(os.path.join(folder, filename)) or text_of(filename)
     if text is None:
         return {}
-    try:
-        code = compile(text, filename, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):
+    code = compiled(text, filename)
+    if code is None:
         return {}
     found: dict[tuple[str, int], str] = {}
     _add_names(code, "", found)

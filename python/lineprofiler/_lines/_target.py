@@ -39,10 +39,7 @@ def program_code(fields: "dict[str, list[str]]") -> "CodeType | None":
 
         text = textwrap.dedent(text)
     _source.keep(filename, text)
-    try:
-        return compile(text, filename, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):  # Python will say so
-        return compile("", filename, "exec")
+    return _source.compiled(text, filename) or compile("", filename, "exec")  # Python will say what is wrong
 
 
 def _standard_input() -> bytes:
@@ -98,19 +95,19 @@ def _show(profiler: "LineProfiler", fields: "dict[str, list[str]]") -> None:
     options: dict[str, Any] = {"utf8": _is_utf8(), "raw": False}
     if "output-unit" in fields:
         options["unit"] = fields["output-unit"][0]
-    order = "self" if "self" in fields else "time"
+    order = "self" if "show-self" in fields else "time"
     if order == "self":
         options["self"] = True
     top = fields["top"][0] if "top" in fields else None
     text = ""
-    if "functions" in fields:
+    if "show-functions" in fields:
         text += _results.text_of(profiler, "functions", {**options, "sort_by": order})
-    if "regions" in fields:
+    if "show-regions" in fields:
         text += _results.text_of(profiler, "regions", {**options, "sort_by": "self"})
     if top is not None or not text:
         count = {} if top == "all" else {"top_n": int(top or DEFAULT_TOP)}
         text = _results.text_of(profiler, "top", {**options, "sort_by": order, **count}) + text
-    if "explain-scope" in fields:
+    if "show-explain-scope" in fields:
         text += f"{profiler.scope()}\n"
     _say(text + _outputs(profiler, fields) + _more(profiler, fields))
 
@@ -133,7 +130,7 @@ def _more(profiler: "LineProfiler", fields: "dict[str, list[str]]") -> str:
     """The last line: what shows more."""
     if "keep" in fields:
         return f"more: lineprofiler report {profiler.run_dir}\n"
-    if "functions" in fields:
+    if "show-functions" in fields:
         return (
             "more: lineprofiler run --html lines.html …\n"
             if _is_utf8()
