@@ -121,7 +121,7 @@ static void nothing(struct lp_page *page, const struct lp_line_report *report)
     sentence(page, "No lines were recorded.");
     outside(page, report);
     if (!report->outside_count && !report->note_count)
-        sentence(page, report->processes ? "No function of the scope was called while it was recorded."
+        sentence(page, report->mechanism[0] ? "No function of the scope was called while it was recorded."
                                          : "No process of this run recorded lines.");
 }
 
