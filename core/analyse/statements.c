@@ -119,6 +119,22 @@ static uint32_t with_code(const struct lp_statement_pass *pass, uint32_t unit)
     return LP_NO_UNIT;
 }
 
+/* Without columns the loop of a comprehension looks like the statement's own. */
+static bool is_blurred(const struct lp_statement_pass *pass, uint32_t unit)
+{
+    const struct lp_unit *units = pass->units.units;
+    struct lp_members members = lp__pass_members(pass, unit);
+    bool loops = false, parts = false;
+    if (pass->has_columns) return false;
+    for (uint32_t i = 0; i < members.count && !loops; i++)
+        loops = (pass->shape.instrs[members.instrs[i]].classes & LP_OP_FOR_ITER) != 0;
+    for (uint32_t i = unit + 1; loops && i < pass->units.unit_count && !parts; i++) {
+        if (i >= pass->units.ends[unit] && units[i].line > units[unit].line) break;
+        parts = lp__unit_is_part(&units[i]) && (units[i].parent == unit || units[i].line == units[unit].line);
+    }
+    return parts;
+}
+
 static void sum_of_owner(struct lp_statement_pass *pass, struct row *row)
 {
     uint32_t inner = lp__unit_is_part(&pass->units.units[row->unit]) ? row->unit : with_code(pass, row->unit);
@@ -129,7 +145,7 @@ static void sum_of_owner(struct lp_statement_pass *pass, struct row *row)
     /* The iterable of a generator expression is evaluated by the code around it, the loop is not its own. */
     if (empty && LP_UNIT_KIND(unit) == LP_UNIT_COMP_FOR)
         row->mark = LP_ROW_PART;
-    else if (empty || is_beyond_proof(pass, unit))
+    else if (empty || is_beyond_proof(pass, unit) || is_blurred(pass, row->unit))
         row->mark = LP_ROW_EVENTS;
 }
 
@@ -221,10 +237,12 @@ static int list_rows(struct lp_statement_pass *pass, struct rows *out, struct lp
     return 0;
 }
 
-/* Without columns nobody can tell apart what shares a row: a row with more than one start or end is not proved. */
-static bool is_crowded(const struct lp_statement_pass *pass, uint32_t line)
+/* Without columns nobody can tell apart what shares a row.  A statement that starts there is entered from elsewhere all
+ * the same; parts of comprehensions and rows in between are not proved beside another start or end. */
+static bool is_crowded(const struct lp_statement_pass *pass, const struct row *row)
 {
-    uint32_t found = 0;
+    uint32_t found = 0, line = row->line;
+    if (row->starts && !lp__unit_is_part(&pass->units.units[row->unit])) return false;
     for (uint32_t i = pass->owners.first; i < pass->owners.end; i++) {
         const struct lp_unit *unit = &pass->units.units[i];
         if (unit->line > line) break;
@@ -251,7 +269,7 @@ static int sum_rows(struct lp_statement_pass *pass, struct rows *rows, struct lp
         rc = sum_of_rest(pass, row, end - i, err);
     }
     for (uint32_t i = 0; i < rows->count; i++)
-        if (!rows->rows[i].sum.known || (!pass->has_columns && is_crowded(pass, rows->rows[i].line)))
+        if (!rows->rows[i].sum.known || (!pass->has_columns && is_crowded(pass, &rows->rows[i])))
             rows->rows[i].mark = LP_ROW_EVENTS;
     qsort(rows->rows, rows->count, sizeof *rows->rows, compare_rows_by_line);
     return rc;
