@@ -5,13 +5,8 @@ would give wrong numbers; code objects of another version are refused by the cor
 """
 # SPDX-License-Identifier: MIT
 
-from __future__ import annotations
-
 import opcode
-import struct
 import sys
-from functools import lru_cache
-from typing import Any
 
 # enum lp_opcode_class of core/collect/code_shape.h
 PREFIX, FORWARD, BACK, TO, CONDITIONAL, ENDS, FOR_ITER, SILENT = (1 << n for n in range(8))
@@ -75,15 +70,25 @@ def _classes(name: str, code: int, version: tuple[int, int]) -> int:
 
 
 def _cache_units(name: str, code: int) -> int:
-    entries: Any = getattr(opcode, "_inline_cache_entries", None)
-    if entries is None:
-        return 0
-    return int(entries.get(name, 0) if isinstance(entries, dict) else entries[code])
+    entries: object = getattr(opcode, "_inline_cache_entries", None)
+    if isinstance(entries, dict):
+        return int(entries.get(name, 0))
+    return int(entries[code]) if isinstance(entries, list) else 0
 
 
-@lru_cache(maxsize=1)
+_table: "bytes | None" = None
+
+
 def opcode_table() -> bytes:
     """struct lp_code_opcodes of this interpreter; NotImplementedError where its bytecode is not known."""
+    global _table
+    if _table is None:
+        _table = _made_table()
+    return _table
+
+
+# Called before the program runs, so it imports nothing that the program may not want.
+def _made_table() -> bytes:
     version = sys.version_info[:2]
     if not OLDEST <= version <= NEWEST or sys.implementation.name != "cpython":
         raise NotImplementedError(f"the bytecode of {sys.implementation.name} {version[0]}.{version[1]} is not known")
@@ -93,4 +98,5 @@ def opcode_table() -> bytes:
             classes[code] = _classes(name, code, version)
             caches[code] = _cache_units(name, code)
     skip = {(3, 10): 0, (3, 11): 0, (3, 13): 2}.get(version, 1)
-    return struct.pack("=IBBxx256I256B", sys.hexversion, skip, version < (3, 12), *classes, *caches)
+    words = b"".join(word.to_bytes(4, sys.byteorder) for word in (sys.hexversion, *classes))
+    return words[:4] + bytes((skip, version < (3, 12), 0, 0)) + words[4:] + bytes(caches)
