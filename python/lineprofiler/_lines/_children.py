@@ -75,22 +75,26 @@ def begin() -> None:
     word = os.environ.get(ENV_LINES, "")
     if _profiler is not None:
         return
-    try:
-        _begin(word)
-    except Exception as error:  # the program runs, whatever is wrong with us
-        warn(f"the lines of this process are not recorded: {type(error).__name__}: {error}")
-
-
-def _begin(word: str) -> None:
+    fields: dict[str, list[str]] = {}
     if "=" in word:
         fields = fields_of(word)
-    else:
-        on = _settings.parse_switch(word)
-        if on is None:
-            warn(f"{ENV_LINES}={word!r} is neither on nor off, so it stays off")
-        if not on:
-            return
-        fields = {}
+    elif not _is_on(word):
+        return
+    try:
+        _begin(fields)
+    except Exception as error:  # the program runs, whatever is wrong with us
+        warn(f"the lines of this process are not recorded: {type(error).__name__}: {error}")
+        os.environ.pop(ENV_LINES, None)
+
+
+def _is_on(word: str) -> bool:
+    on = _settings.parse_switch(word)
+    if on is None:
+        warn(f"{ENV_LINES}={word!r} is neither on nor off, so it stays off")
+    return bool(on)
+
+
+def _begin(fields: "dict[str, list[str]]") -> None:
     target = fields.get("pid") == [str(os.getpid())]  # exec keeps the number: this is what `lineprofiler run` became
     if sys.flags.isolated and not target:
         return

@@ -395,17 +395,18 @@ class _Nothing:
 
 
 def _close_at_exit(profiler: LineProfiler) -> None:
-    import atexit
     from _weakref import ref
 
-    reference, pid = ref(profiler), os.getpid()
+    from lineprofiler._lines import _ending
+
+    reference = ref(profiler)
 
     def close() -> None:
         alive = reference()
-        if alive is not None and os.getpid() == pid:
+        if alive is not None:
             alive._close()
 
-    atexit.register(close)
+    _ending.call_last(close)
 
 
 def _mechanism(backend: "str | None") -> "str | None":

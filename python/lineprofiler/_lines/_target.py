@@ -1,15 +1,14 @@
 """The process that ``lineprofiler run`` has become: the program itself, run by Python as ever, with us at both ends.
 
-``arrange`` is called before the program.  What is registered with ``atexit`` then is called last, when threads have
-ended and the program's own exit functions have run; it prints the tables.
+``arrange`` is called before the program.  What it registers is called last, when threads have ended and the program's
+own exit functions have run; that prints the tables.
 """
 # SPDX-License-Identifier: MIT
 
-import atexit
 import os
 import sys
 
-from lineprofiler._lines import _children, _source
+from lineprofiler._lines import _children, _ending, _source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,12 +60,10 @@ def arrange(fields: "dict[str, list[str]]") -> None:
     """Have the results shown when the program has ended."""
     profiler = _children._profiler
     if profiler is not None:
-        atexit.register(_finish, profiler, fields, os.getpid())
+        _ending.call_last(lambda: _finish(profiler, fields))
 
 
-def _finish(profiler: "LineProfiler", fields: "dict[str, list[str]]", pid: int) -> None:
-    if os.getpid() != pid:  # a fork that leaves by the front door
-        return
+def _finish(profiler: "LineProfiler", fields: "dict[str, list[str]]") -> None:
     _flush()
     try:
         profiler.stop()
