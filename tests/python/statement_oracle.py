@@ -113,9 +113,10 @@ class _Rewriter:
     def do_For(self, node: Any) -> list[ast.stmt]:
         key = self.key(node)
         name = ASYNC_ITEMS if isinstance(node, ast.AsyncFor) else ITEMS
-        node.iter = self.call(name, ast.Constant(value=key), self.expression(node.iter))
+        # The header is begun even when its iterable raises; each further item, or the end, is one more.
+        node.iter = self.call(name, ast.Constant(value=key), self.expression(node.iter), ast.Constant(value=1))
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
-        return [node]
+        return [ast.Expr(value=self.count(key)), node]
 
     do_AsyncFor = do_For
 
@@ -235,12 +236,12 @@ class Expected:
         def count(key: int) -> None:
             counts[key] += 1
 
-        def items(key: int, iterable: Iterable[Any]) -> Iterator[Any]:
+        def items(key: int, iterable: Iterable[Any], begun: int = 0) -> Iterator[Any]:
             iterator = iter(iterable)
-            return _Items(counts, key, iterator)
+            return _Items(counts, key, iterator, begun)
 
-        async def async_items(key: int, iterable: Any) -> AsyncIterator[Any]:
-            counts[key] += 1
+        async def async_items(key: int, iterable: Any, begun: int = 0) -> AsyncIterator[Any]:
+            counts[key] += 1 - begun
             async for item in iterable:
                 yield item
                 counts[key] += 1
@@ -282,16 +283,17 @@ def _owner(starts: list[_Start], column: int, token: int) -> _Start | None:
 
 
 class _Items:
-    """An iterator that counts how often it is asked."""
+    """An iterator that counts how often it is asked, past the times that are counted already."""
 
-    def __init__(self, counts: Counter[int], key: int, iterator: Iterator[Any]) -> None:
-        self.counts, self.key, self.iterator = counts, key, iterator
+    def __init__(self, counts: Counter[int], key: int, iterator: Iterator[Any], begun: int) -> None:
+        self.counts, self.key, self.iterator, self.begun = counts, key, iterator, begun
 
     def __iter__(self) -> _Items:
         return self
 
     def __next__(self) -> Any:
-        self.counts[self.key] += 1
+        self.counts[self.key] += 1 - self.begun
+        self.begun = 0
         return next(self.iterator)
 
 
