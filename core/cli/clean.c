@@ -1,4 +1,4 @@
-/* `clean`: removes the worker files of older attempts.
+/* `clean`: removes the worker files of older attempts, and half-written copies.
  *
  * What goes must be a file of ours that could be read, belong to an attempt that is to go, and still be the file that
  * was read.  An attempt with a worker that runs, or may run, stays whole. */
@@ -15,6 +15,7 @@
 #include "os/interrupt.h"
 #include "os/remove.h"
 #include "render/escape.h"
+#include "store/sweep.h"
 
 struct cleaning {
     struct lp_cli *cli;
@@ -25,6 +26,7 @@ struct cleaning {
     size_t attempts; /* that go */
     size_t removed;
     size_t refused;
+    size_t copies; /* half written, of processes that are gone */
     uint64_t bytes;
 };
 
@@ -96,6 +98,9 @@ static void conclude(struct cleaning *cleaning)
                  lp__fmt_bytes(bytes, sizeof bytes, (double)cleaning->bytes), run->attempt_count - cleaning->attempts,
                  run->attempt_count - cleaning->attempts == 1 ? "" : "s",
                  run->attempt_count - cleaning->attempts == 1 ? "s" : "");
+    if (cleaning->copies)
+        lp__buf_addf(&cleaning->out, "%s %zu half-written cop%s of workers that are gone\n",
+                     cleaning->dry ? "would remove" : "removed", cleaning->copies, cleaning->copies == 1 ? "y" : "ies");
     if (run->bad_count)
         lp__buf_addf(&cleaning->out, "%zu file%s could not be read and stay%s (info names them)\n", run->bad_count,
                      run->bad_count == 1 ? "" : "s", run->bad_count == 1 ? "s" : "");
@@ -111,6 +116,7 @@ static int clean(struct cleaning *cleaning, uint32_t keep)
     }
     for (size_t i = 0; i < list->count && !lp__interrupted(); i++)
         if (file_goes(cleaning, &list->files[i])) remove_file(cleaning, &list->files[i]);
+    cleaning->copies = lp__sweep_copies(cleaning->inventory.dir_fd, list, cleaning->dry);
     conclude(cleaning);
     int status = lp__emit(cleaning->cli, NULL, &cleaning->out);
     return status == LP_EXIT_OK && cleaning->refused ? LP_EXIT_USAGE : status;
@@ -143,8 +149,9 @@ const struct lp_command lp__command_clean = {
     .operands = "[RUN_DIR] --keep N",
     .operand_max = 1,
     .about =
-        "Removes the worker files of all attempts but the newest N. Nothing else in the directory is touched, no link "
-        "is followed, and an attempt of which a worker is running stays whole.",
+        "Removes the worker files of all attempts but the newest N, and copies that killed workers left half written. "
+        "Nothing else in the directory is touched, no link is followed, and an attempt of which a worker is running "
+        "stays whole.",
     .options = options,
     .run = run_clean,
 };

@@ -12,6 +12,7 @@
 #include "os/clock.h"
 #include "os/dir.h"
 #include "store/salvage.h"
+#include "store/sweep.h"
 
 /* Enough for header and facts, which stand in front. */
 enum { PEEK_BYTES = 16384, MAX_BOOTS = 1024 };
@@ -403,6 +404,8 @@ static int load_directory(const char *run_dir, const struct lp_run_options *opti
     if (!load.run) return rc;
     if (!rc && !options->read_only) (void)lp__salvage(run_dir, true);
     if (!rc) rc = lp__rundir_list(run_dir, options->any_owner, &load.run->arena, &load.list, &load.dir_fd, err);
+    if (!rc && !options->read_only && load.list.owner == lp__effective_user())
+        (void)lp__sweep_copies(load.dir_fd, &load.list, false);
     if (!rc) rc = prepare_files(&load, load.list.count);
     bool all = options->attempt && !strcmp(options->attempt, "all");
     bool named = options->attempt && strcmp(options->attempt, "latest") != 0;

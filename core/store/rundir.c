@@ -19,7 +19,7 @@
 #include "store/layout.h"
 
 /* Ceilings of a listing: far above any run, low enough that a hostile directory cannot fill the memory. */
-enum { MAX_FILES = 100000, MAX_ENTRIES = 2000000, MAX_PATH = 1024 };
+enum { MAX_FILES = 100000, MAX_COPIES = 1000, MAX_ENTRIES = 2000000, MAX_PATH = 1024 };
 
 #define WORKERS     "workers"
 #define USER_PREFIX "user-"
@@ -70,6 +70,14 @@ bool lp__rundir_is_worker_name(const char *name)
     for (; len && name[len - 1] >= '0' && name[len - 1] <= '9'; len--)
         digits++;
     return digits && digits <= 10 && len > 1 && name[len - 1] == '.';
+}
+
+uint32_t lp__rundir_pid_of(const char *name)
+{
+    const char *at = name + strlen(name) - strlen(LP_FILE_SUFFIX) - 9;
+    while (at[-1] != '.')
+        at--;
+    return (uint32_t)strtoul(at, NULL, 10);
 }
 
 /* w_<anything>.json: a worker of with-line-profiler. */
@@ -174,7 +182,7 @@ int lp__rundir_open_workers(const char *run_dir, const char *host, bool share_gr
 struct listing {
     struct lp_arena *arena;
     struct lp_rundir_list *out;
-    size_t cap;
+    size_t cap, copy_cap;
     size_t entries; /* looked at so far */
     uid_t user;
     bool any_owner;
@@ -184,14 +192,16 @@ struct listing {
     char prefix[MAX_PATH]; /* its path */
 };
 
-static int grow_files(struct listing *list)
+/* Room for one more. */
+static int grow(struct listing *list, struct lp_rundir_file **files, size_t count, size_t *cap)
 {
-    size_t cap = list->cap ? list->cap * 2 : 64;
-    struct lp_rundir_file *files = lp__arena_alloc(list->arena, cap * sizeof *files);
-    if (!files) return LP_ERR_NO_MEMORY;
-    if (list->out->count) memcpy(files, list->out->files, list->out->count * sizeof *files);
-    list->out->files = files;
-    list->cap = cap;
+    if (count < *cap) return LP_OK;
+    size_t larger = *cap ? *cap * 2 : 64;
+    struct lp_rundir_file *fresh = lp__arena_alloc(list->arena, larger * sizeof *fresh);
+    if (!fresh) return LP_ERR_NO_MEMORY;
+    if (count) memcpy(fresh, *files, count * sizeof *fresh);
+    *files = fresh;
+    *cap = larger;
     return LP_OK;
 }
 
@@ -203,18 +213,14 @@ static enum lp_err judge(const struct listing *list, const struct lp_file_facts 
     return facts->bytes > LP_MAX_FILE_BYTES ? LP_ERR_LIMIT : LP_OK;
 }
 
-static int add_file(struct listing *list, const char *name, const struct lp_file_facts *facts)
+static int describe(struct listing *list, const char *name, const struct lp_file_facts *facts,
+                    struct lp_rundir_file *out)
 {
-    if (list->out->count == MAX_FILES) {
-        list->out->truncated = true;
-        return LP_OK;
-    }
-    if (list->out->count == list->cap && grow_files(list)) return LP_ERR_NO_MEMORY;
     char full[2 * MAX_PATH];
     int len = snprintf(full, sizeof full, "%s%s%s", list->prefix, list->prefix[0] ? "/" : "", name);
     char *path = len < 0 ? NULL : lp__arena_copy(list->arena, full, strlen(full));
     if (!path) return LP_ERR_NO_MEMORY;
-    list->out->files[list->out->count++] = (struct lp_rundir_file){
+    *out = (struct lp_rundir_file){
         .path = path,
         .host = list->host ? list->host : "",
         .bytes = facts->bytes,
@@ -227,6 +233,29 @@ static int add_file(struct listing *list, const char *name, const struct lp_file
     return LP_OK;
 }
 
+static int add_file(struct listing *list, const char *name, const struct lp_file_facts *facts)
+{
+    struct lp_rundir_list *out = list->out;
+    if (out->count == MAX_FILES) {
+        out->truncated = true;
+        return LP_OK;
+    }
+    if (grow(list, &out->files, out->count, &list->cap)) return LP_ERR_NO_MEMORY;
+    int rc = describe(list, name, facts, &out->files[out->count]);
+    out->count += !rc;
+    return rc;
+}
+
+static int add_copy(struct listing *list, const char *name, const struct lp_file_facts *facts)
+{
+    struct lp_rundir_list *out = list->out;
+    if (out->copy_count == MAX_COPIES) return LP_OK;
+    if (grow(list, &out->copies, out->copy_count, &list->copy_cap)) return LP_ERR_NO_MEMORY;
+    int rc = describe(list, name, facts, &out->copies[out->copy_count]);
+    out->copy_count += !rc;
+    return rc;
+}
+
 static int visit_file(const char *name, void *arg)
 {
     struct listing *list = arg;
@@ -236,8 +265,9 @@ static int visit_file(const char *name, void *arg)
         return 1;
     }
     if (is_foreign_worker_name(name)) list->foreign = true;
-    if (!lp__rundir_is_worker_name(name) || !lp__file_facts_at(list->dir_fd, name, &facts)) return LP_OK;
-    return add_file(list, name, &facts);
+    bool copy = name[0] == '.';
+    if (!lp__rundir_is_worker_name(name + copy) || !lp__file_facts_at(list->dir_fd, name, &facts)) return LP_OK;
+    return copy ? add_copy(list, name, &facts) : add_file(list, name, &facts);
 }
 
 /* A folder that may not be read is named like a file; what is no folder is passed over. */

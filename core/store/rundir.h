@@ -31,6 +31,7 @@ void lp__rundir_safe_name(char out[104], const char *attempt);
 
 /* <attempt>.<pid>.<8 hex>.lpw */
 bool lp__rundir_is_worker_name(const char *name);
+uint32_t lp__rundir_pid_of(const char *name); /* the pid in a worker file's name */
 
 struct lp_rundir_file {
     const char *path; /* relative to the run directory */
@@ -45,6 +46,8 @@ struct lp_rundir_file {
 struct lp_rundir_list {
     struct lp_rundir_file *files; /* sorted by path */
     size_t count;
+    struct lp_rundir_file *copies; /* half written: ".<worker name>", renamed when complete; at most 1,000 of them */
+    size_t copy_count;
     uid_t owner;    /* of the directory */
     bool foreign;   /* holds a run of with-line-profiler and none of ours */
     bool truncated; /* more files than the ceiling (100,000) */

@@ -41,10 +41,7 @@ struct salvage {
 
 static pid_t pid_of(const char *name)
 {
-    const char *at = name + strlen(name) - strlen(LP_FILE_SUFFIX) - 9;
-    while (at[-1] != '.')
-        at--;
-    return (pid_t)strtoul(at, NULL, 10);
+    return (pid_t)lp__rundir_pid_of(name);
 }
 
 static bool is_of_here(const struct salvage *salvage, const struct lp_file_header *header)

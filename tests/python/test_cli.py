@@ -11,6 +11,7 @@ import re
 import select
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import termios
@@ -584,6 +585,78 @@ def test_clean_leaves_unreadable_files(cli: Cli, two_attempts: Path) -> None:
     assert "could not be read and stays" in cli("clean", two_attempts, "--keep", "1").stdout
     assert first.exists()
     assert second.exists()
+
+
+def half_copy(worker: Path) -> Path:
+    """What a process leaves that was killed while it copied its store: the name with a dot, and a part of the file."""
+    path = worker.with_name(f".{worker.name.replace('.lpw', '')[:-8]}00000000.lpw")
+    path.write_bytes(worker.read_bytes()[:5000])
+    return path
+
+
+def test_clean_removes_copies_that_dead_workers_left_half_written(cli: Cli, two_attempts: Path) -> None:
+    first, second = worker_files(two_attempts)
+    copy = half_copy(second)
+    dry = cli("clean", two_attempts, "--keep", "1", "--dry-run").stdout
+    assert "would remove 1 half-written copy of workers that are gone" in dry and copy.exists()
+    assert "\nremoved 1 half-written copy of workers" in cli("clean", two_attempts, "--keep", "1").stdout
+    assert not copy.exists() and not first.exists() and second.exists()
+    assert "half-written" not in cli("clean", two_attempts, "--keep", "1").stdout
+
+
+def test_clean_leaves_the_copy_of_a_live_worker(cli: Cli, live_run: Path) -> None:
+    (worker,) = worker_files(live_run)
+    copy = half_copy(worker)
+    assert "half-written" not in cli("clean", live_run, "--keep", "1").stdout
+    cli("report", live_run)
+    assert copy.exists()
+
+
+def test_report_removes_half_written_copies_unless_told_not_to_write(cli: Cli, two_attempts: Path) -> None:
+    copy = half_copy(worker_files(two_attempts)[1])
+    cli("report", two_attempts, "--read-only")
+    assert copy.exists()
+    cli("report", two_attempts)
+    assert not copy.exists()
+
+
+def crc32c(data: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def make_stale(worker: Path) -> None:
+    """As if it ran on another machine and had not been heard of for an hour: docs/format.md, file header."""
+    data = bytearray(worker.read_bytes())
+    data[32] ^= 1  # boot_id
+    struct.pack_into("<I", data, 112, 1)  # state: running
+    (beat,) = struct.unpack_from("<Q", data, 136)
+    struct.pack_into("<Q", data, 136, beat - 3600 * 10**9)
+    struct.pack_into("<I", data, 16, crc32c(bytes(data[8:16] + data[20:96])))
+    worker.write_bytes(data)
+
+
+def test_clean_removes_stale_attempts_only_when_asked(cli: Cli, two_attempts: Path) -> None:
+    first, second = worker_files(two_attempts)
+    make_stale(first)
+    said = cli("clean", two_attempts, "--keep", "1").stdout
+    assert "may be running elsewhere (--stale removes it all the same)" in said and "removed 0 files" in said
+    assert first.exists()
+    assert "would remove 1 file" in cli("clean", two_attempts, "--keep", "1", "--stale", "--dry-run").stdout
+    assert first.exists()
+    assert "removed 1 file of 1 attempt" in cli("clean", two_attempts, "--keep", "1", "--stale").stdout
+    assert worker_files(two_attempts) == [second]
+
+
+def test_clean_never_removes_a_running_attempt(cli: Cli, live_run: Path) -> None:
+    record(live_run)
+    files = worker_files(live_run)
+    assert "a worker of it is running" in cli("clean", live_run, "--keep", "1", "--stale").stdout
+    assert worker_files(live_run) == files
 
 
 # -- doctor ------------------------------------------------------------------------------------------------------------
