@@ -41,11 +41,21 @@ const NARROW = "(max-width: 720px)";
 
 /** What views see of the page: the model, the state, and ways to change it. */
 export class Page {
-  /** @param {Model} model @param {View[]} views */
-  constructor(model, views) {
-    this.model = model;
-    this.views = views.filter((view) => view.has(model));
+  /** @param {any} data the parsed block @param {View[]} views */
+  constructor(data, views) {
+    this.data = data;
     this.state = readState(location.hash);
+    this.views = views;
+    this.model = this.take(this.state.raw);
+    this.views = views.filter((view) => view.has(this.model));
+    this.state = sane(this.model, this.views, this.state);
+    this.written = 0;
+    this.visible = visible;
+  }
+
+  /** The model with these times, and everything that was made of another one forgotten. @param {boolean} raw @returns {Model} */
+  take(raw) {
+    const model = decodeLines(this.data, !raw);
     /** @type {Map<string, LiveView>} */
     this.live = new Map();
     /** @type {Map<string, import("./lines.js").Lines>} */
@@ -59,8 +69,7 @@ export class Page {
       this.callsByPlace.set(key, [...(this.callsByPlace.get(key) ?? []), call]);
     }
     for (const calls of this.callsByPlace.values()) calls.sort((a, b) => b.inclusive - a.inclusive);
-    this.written = 0;
-    this.visible = visible;
+    return model;
   }
 
   narrow() {
@@ -138,10 +147,16 @@ export class Page {
    */
   go(patch, typing = false) {
     const before = this.state;
-    this.state = this.patched(patch);
+    this.become(this.patched(patch));
     this.remember(before.view !== this.state.view);
     this.render(before);
     if (before.view !== this.state.view && !typing) this.focusView();
+  }
+
+  /** @param {State} state */
+  become(state) {
+    if (state.raw !== this.state.raw) this.model = this.take(state.raw);
+    this.state = state;
   }
 
   /** A new view is a step back in the history; a selection is not, and is written when the keys rest. @param {boolean} step */
@@ -315,6 +330,7 @@ const KEY_ACTIONS = {
   n: (page) => page.nextHottest(1),
   p: (page) => page.nextHottest(-1),
   l: (page) => page.go({ scale: page.state.scale === "log" ? "linear" : "log" }),
+  r: (page) => page.go({ raw: !page.state.raw }),
   t: (page) => page.go({ theme: nextTheme(page.state.theme) }),
   "[": (page) => page.go({ view: "source", file: Math.max(0, page.state.file - 1), line: 0, fn: -1 }),
   "]": (page) => page.go({ view: "source", file: Math.min(page.model.files.length - 1, page.state.file + 1), line: 0, fn: -1 }),
@@ -371,15 +387,13 @@ async function dataText() {
 }
 
 async function start() {
-  const model = decodeLines(JSON.parse(await dataText()));
-  const page = new Page(model, [summaryView, sourceView, functionsView, regionsView]);
-  page.state = sane(model, page.views, page.state);
+  const page = new Page(JSON.parse(await dataText()), [summaryView, sourceView, functionsView, regionsView]);
   buildFrame(page);
   page.render(null);
   page.focusView();
   const again = () => {
     const before = page.state;
-    page.state = sane(model, page.views, readState(location.hash));
+    page.become(sane(page.model, page.views, readState(location.hash)));
     page.render(before);
   };
   addEventListener("popstate", again);

@@ -8,18 +8,18 @@ import { visible } from "./text.js";
  *   processes: number, verdicts: [string, number][], commands: string[], folders: string[], hosts: string[],
  *   pythons: string[], versions: string[], revisions: string[], cpus: string[], missing_ranks: number,
  *   unreadable: string[]}} Run
- * @typedef {{profiled_ns: number, events: number, event_cost_ns: number | null, threads: number, processes: number,
+ * @typedef {{profiled_ns: number, corrected_ns: number, damaged: number, events: number, event_cost_ns: number | null, threads: number, processes: number,
  *   unobserved_threads: number, no_space: number, lost: number, mechanism: string | null}} Totals
  * @typedef {{path: string, source: number, self: number, hits: number, text: string[] | null, functions: number[]}} SourceFile
  * @typedef {{file: number, name: string, first: number, last: number, flags: number, calls: number, self: number,
- *   total: number, suspended: number, rows: [number, number], missed: [number, number], callers: number[],
+ *   total: number, active: number, suspended: number, rows: [number, number], missed: [number, number], callers: number[],
  *   callees: number[]}} Fn
  * @typedef {{fn: Uint32Array, line: Uint32Array, mark: Uint8Array, hits: Float64Array, events: Float64Array,
  *   self: Float64Array, inclusive: Float64Array, suspended: Float64Array}} Rows
  * @typedef {{caller: number, line: number, callee: number, calls: number, inclusive: number}} Call
  * @typedef {{name: string, path: string, parent: number, depth: number, entries: number, wall: number | null,
- *   self: number, share: number | null, rows: [number, number]}} Region
- * @typedef {{run: Run, totals: Totals, notes: string[], files: SourceFile[], functions: Fn[], rows: Rows,
+ *   self: number, rows: [number, number]}} Region
+ * @typedef {{corrected: boolean, run: Run, totals: Totals, notes: string[], outside: [string, number][], files: SourceFile[], functions: Fn[], rows: Rows,
  *   missed: {fn: Uint32Array, line: Uint32Array}, calls: Call[], regions: Region[], regionRows: Rows}} Model
  */
 
@@ -27,14 +27,21 @@ export const SOURCE_OK = 0;
 export const MARK_EVENTS = 1;
 export const MARK_PART = 2;
 
-/** @param {any} raw the parsed block */
-export function decodeLines(raw) {
+/**
+ * @param {any} raw the parsed block
+ * @param {boolean} wanted times less what their line events cost, where that is known, or as they were measured
+ */
+export function decodeLines(raw, wanted) {
+  const corrected = wanted && raw.totals.event_cost_ns !== null;
   const text = raw.strings.map(visible);
   const files = decodeFiles(raw.files, text);
-  const functions = decodeFunctions(raw.functions, text);
+  const functions = decodeFunctions(raw.functions, text, corrected);
   functions.forEach((fn, index) => files[fn.file].functions.push(index));
-  for (const file of files) file.functions.sort((a, b) => functions[a].first - functions[b].first || a - b);
-  const calls = decodeCalls(raw.calls);
+  for (const file of files) {
+    file.functions.sort((a, b) => functions[a].first - functions[b].first || a - b);
+    file.self = file.functions.reduce((sum, fn) => sum + functions[fn].self, 0);
+  }
+  const calls = decodeCalls(raw.calls, raw.functions, corrected);
   calls.forEach((call, index) => {
     functions[call.caller].callees.push(index);
     functions[call.callee].callers.push(index);
@@ -42,16 +49,18 @@ export function decodeLines(raw) {
   for (const fn of functions) fn.callers.sort((a, b) => calls[b].inclusive - calls[a].inclusive || a - b);
   /** @type {Model} */
   const model = {
+    corrected,
     run: cleanRun(raw.run),
-    totals: raw.totals,
+    totals: corrected ? { ...raw.totals, profiled_ns: raw.totals.corrected_ns } : raw.totals,
     notes: raw.notes.map(visible),
+    outside: raw.outside.map((/** @type {[string, number]} */ [path, calls]) => [visible(path), calls]),
     files,
     functions,
-    rows: decodeRows(raw.rows, functions),
+    rows: decodeRows(raw.rows, functions, corrected),
     missed: decodeMissed(raw.missed, functions),
     calls,
-    regions: decodeRegions(raw.regions, text),
-    regionRows: decodeRegionRows(raw.region_rows),
+    regions: decodeRegions(raw.regions, text, corrected),
+    regionRows: decodeRegionRows(raw.region_rows, corrected),
   };
   return model;
 }
@@ -68,7 +77,7 @@ function decodeFiles(raw, text) {
   return raw.path.map((/** @type {number} */ path, /** @type {number} */ i) => ({
     path: text[path],
     source: raw.source[i],
-    self: raw.self[i] ?? 0,
+    self: 0,
     hits: raw.hits[i],
     text: raw.text[i],
     functions: [],
@@ -85,8 +94,10 @@ export function rangesOf(counts) {
   return counts.map((n) => [at, (at += n)]);
 }
 
-/** @param {any} raw @param {string[]} text @returns {Fn[]} */
-function decodeFunctions(raw, text) {
+/** @param {any} raw @param {string[]} text @param {boolean} corrected @returns {Fn[]} */
+function decodeFunctions(raw, text, corrected) {
+  const self = corrected ? raw.corrected_self : raw.self;
+  const total = corrected ? raw.corrected_total : raw.total;
   const rows = rangesOf(raw.rows);
   const missed = rangesOf(raw.missed);
   return raw.name.map((/** @type {number} */ name, /** @type {number} */ i) => ({
@@ -96,8 +107,9 @@ function decodeFunctions(raw, text) {
     last: raw.last[i],
     flags: raw.flags[i],
     calls: raw.calls[i],
-    self: raw.self[i] ?? 0,
-    total: raw.total[i] ?? 0,
+    active: raw.active[i],
+    self: self[i] ?? 0,
+    total: total[i] ?? 0,
     suspended: raw.suspended[i] ?? 0,
     rows: rows[i],
     missed: missed[i],
@@ -120,8 +132,8 @@ function emptyRows(count) {
   };
 }
 
-/** @param {any} raw @param {Fn[]} functions @returns {Rows} */
-function decodeRows(raw, functions) {
+/** @param {any} raw @param {Fn[]} functions @param {boolean} corrected @returns {Rows} */
+function decodeRows(raw, functions, corrected) {
   const rows = emptyRows(raw.step.length);
   functions.forEach((fn, index) => {
     let line = fn.first;
@@ -132,8 +144,8 @@ function decodeRows(raw, functions) {
       rows.mark[at] = raw.mark[at];
       rows.hits[at] = raw.hits[at];
       rows.events[at] = raw.hits[at] + raw.more_events[at];
-      rows.self[at] = raw.self[at] ?? 0;
-      rows.inclusive[at] = (raw.self[at] ?? 0) + (raw.below[at] ?? 0);
+      rows.self[at] = (raw.self[at] ?? 0) - (corrected ? raw.cost[at] : 0);
+      rows.inclusive[at] = rows.self[at] + (raw.below[at] ?? 0) - (corrected ? raw.cost_below[at] : 0);
       rows.suspended[at] = raw.suspended[at] ?? 0;
     }
   });
@@ -154,19 +166,23 @@ function decodeMissed(steps, functions) {
   return missed;
 }
 
-/** @param {any} raw @returns {Call[]} */
-function decodeCalls(raw) {
+/**
+ * A call loses the same share of its time as all calls of what it called.
+ * @param {any} raw @param {any} functions columns @param {boolean} corrected @returns {Call[]}
+ */
+function decodeCalls(raw, functions, corrected) {
+  const kept = (/** @type {number} */ callee) => (corrected && functions.total[callee] > 0 ? (functions.corrected_total[callee] ?? 0) / functions.total[callee] : 1);
   return raw.caller.map((/** @type {number} */ caller, /** @type {number} */ i) => ({
     caller,
     line: raw.line[i],
     callee: raw.callee[i],
     calls: raw.calls[i],
-    inclusive: raw.inclusive[i] ?? 0,
+    inclusive: Math.round((raw.inclusive[i] ?? 0) * kept(raw.callee[i])),
   }));
 }
 
-/** @param {any} raw @param {string[]} text @returns {Region[]} */
-function decodeRegions(raw, text) {
+/** @param {any} raw @param {string[]} text @param {boolean} corrected @returns {Region[]} */
+function decodeRegions(raw, text, corrected) {
   const rows = rangesOf(raw.rows);
   /** @type {Region[]} */
   const regions = [];
@@ -179,23 +195,22 @@ function decodeRegions(raw, text) {
       depth: outer ? outer.depth + 1 : 0,
       entries: raw.entries[i],
       wall: raw.wall[i],
-      self: raw.self[i] ?? 0,
-      share: raw.share[i],
+      self: (corrected ? raw.corrected_self : raw.self)[i] ?? 0,
       rows: rows[i],
     });
   });
   return regions;
 }
 
-/** @param {any} raw @returns {Rows} */
-function decodeRegionRows(raw) {
+/** @param {any} raw @param {boolean} corrected @returns {Rows} */
+function decodeRegionRows(raw, corrected) {
   const rows = emptyRows(raw.line.length);
   rows.fn.set(raw.function);
   rows.line.set(raw.line);
   rows.mark.set(raw.mark);
   rows.hits.set(raw.hits);
   rows.events.set(raw.events);
-  rows.self.set(raw.self);
-  rows.inclusive.set(raw.inclusive);
+  rows.self.set(corrected ? raw.corrected_self : raw.self);
+  rows.inclusive.set(corrected ? raw.corrected_inclusive : raw.inclusive);
   return rows;
 }

@@ -13,6 +13,7 @@ const KEYS = [
   ["1 … 4", "views"],
   ["[  ]", "previous and next file"],
   ["l", "linear or logarithmic heat"],
+  ["r", "times as measured, or less what measuring cost"],
   ["t", "light, dark, as the system"],
   ["?", "this list"],
   ["Esc", "close, or select nothing"],

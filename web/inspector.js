@@ -45,7 +45,7 @@ export class Inspector {
   }
 
   base() {
-    return el("p", { class: "base" }, `% of ${inWords(duration(this.page.model.totals.profiled_ns))}, the ${BASE}`);
+    return el("p", { class: "base" }, `% of ${inWords(duration(this.page.model.totals.profiled_ns))}, the ${BASE}${this.page.model.corrected ? ", less what measuring cost" : ""}`);
   }
 
   /** @param {number} file @param {number} line @param {number} region */

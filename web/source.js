@@ -10,7 +10,7 @@ import { openQuotes, tokensOf } from "./python.js";
 import { Table } from "./table.js";
 import { visible } from "./text.js";
 import { ROW_HEIGHT, stripLevels } from "./window.js";
-import { BASE, sourceState } from "./words.js";
+import { BASE, costInWords, sourceState } from "./words.js";
 
 /** @typedef {import("./app.js").Page} Page */
 
@@ -64,7 +64,7 @@ class Source {
   /** @param {import("./state.js").State} state */
   update(state) {
     const file = Math.max(0, state.file);
-    const key = `${file} ${state.region} ${state.scale} ${this.page.narrow()}`;
+    const key = `${file} ${state.region} ${state.scale} ${this.page.narrow()}`; // a change of state.raw makes a new view
     if (key !== this.key) this.load(file, state);
     this.key = key;
     const row = state.file === file && state.line > 0 && state.line <= this.lines.state.length ? state.line - 1 : -1;
@@ -113,6 +113,8 @@ class Source {
       parts.push(picker);
     }
     const levels = Array.from({ length: HEAT_LEVELS }, (_, i) => el("i", { "data-heat": i + 1 }));
+    if (model.totals.event_cost_ns !== null)
+      parts.push(el("button", { type: "button", class: "quiet", title: `${costInWords(model)} (r)`, onclick: () => page.go({ raw: !state.raw }) }, model.corrected ? "corrected" : "as measured"));
     parts.push(
       el("button", { type: "button", class: "quiet", title: "linear or logarithmic scale (l)", onclick: () => page.go({ scale: state.scale === "log" ? "linear" : "log" }) }, `${state.scale} scale`),
       el("span", { class: "legend", title: `self time as a share of ${inWords(duration(model.totals.profiled_ns))}, the ${BASE}` }, el("span", { class: "ramp", "aria-hidden": "true" }, ...levels), `${scaleEnds(state.scale)} of ${inWords(duration(model.totals.profiled_ns))}`),

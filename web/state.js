@@ -12,11 +12,12 @@
  * @property {boolean} up ascending
  * @property {string} q filter of the table in view
  * @property {"log" | "linear"} scale
+ * @property {boolean} raw times as measured, without taking off what measuring cost
  * @property {"" | "light" | "dark"} theme "": as the system
  */
 
 /** @type {State} */
-export const FIRST_STATE = { view: "summary", file: -1, line: 0, fn: -1, region: -1, sort: "", up: false, q: "", scale: "log", theme: "" };
+export const FIRST_STATE = { view: "summary", file: -1, line: 0, fn: -1, region: -1, sort: "", up: false, q: "", scale: "log", raw: false, theme: "" };
 
 /**
  * @param {string | null} text
@@ -46,6 +47,7 @@ export function readState(hash) {
     up: asked.get("up") === "1",
     q: asked.get("q") ?? "",
     scale: asked.get("scale") === "linear" ? "linear" : "log",
+    raw: asked.get("raw") === "1",
     theme: theme === "light" || theme === "dark" ? theme : "",
   };
 }

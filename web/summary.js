@@ -79,8 +79,9 @@ function numbers(page, marks) {
     number("lines executed", count(executed), "in all files"),
     number("functions", count(functions.length), `in ${files.length} files`),
     number("line events", count(totals.events), costInWords(page.model)),
-    number("cost of measuring", duration(totals.event_cost_ns === null ? null : totals.events * totals.event_cost_ns), costInWords(page.model)),
+    number(page.model.corrected ? "measuring, taken off" : "measuring", duration(totals.event_cost_ns === null ? null : totals.events * totals.event_cost_ns), costInWords(page.model)),
     number("threads", count(totals.threads), `in ${totals.processes} processes`),
+    totals.event_cost_ns === null ? null : el("button", { type: "button", class: "quiet", title: `${costInWords(page.model)} (r)`, onclick: () => page.go({ raw: !page.state.raw }) }, page.model.corrected ? "show as measured" : "take it off"),
   );
 }
 
@@ -122,7 +123,7 @@ function topLines(page, marks) {
         figure(el("td", {}), duration(lines.inclusive[line - 1]), marks),
         figure(el("td", {}), count(lines.hits[line - 1]), marks),
         el("td", { class: "words place", title: model.files[file].path }, el("a", { href: page.address({ view: "source", file, line, fn }), tabindex: "-1" }, `${name}:${line}`)),
-        el("td", { class: "words dim name" }, model.functions[fn].name),
+        el("td", { class: "words dim name", title: model.functions[fn].name }, model.functions[fn].name),
         el("td", { class: "words code" }, page.visible(text.slice(0, 160))),
       );
     });

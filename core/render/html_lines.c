@@ -3,10 +3,11 @@
  *   files      path, source state, self, hits, and the lines of text (null: not to be had)
  *   functions  file, name, first and last line, calls, times; "rows" and "missed": how many of each follow
  *   rows       of all functions in a row: line as the step from the row before (the first: from the function's first
- *              line), hits, events less hits, self, inclusive less self, suspended
+ *              line), hits, events less hits, self, inclusive less self, suspended; "cost" is self less corrected self,
+ *              "cost_below" what the correction takes off inclusive less self
  *   missed     lines that have code and were not executed, as steps like the rows
  *   calls      caller, line, callee, calls, time
- *   regions    parent (-1: none), entries, times, share; "rows": how many of region_rows are its own
+ *   regions    parent (-1: none), entries, times; "rows": how many of region_rows are its own
  *
  * Steps and differences are mostly 0 or 1, which is what makes a page of 20,000 lines small. */
 // SPDX-License-Identifier: MIT
@@ -23,6 +24,8 @@
     {                                                                                                                  \
         name, offsetof(struct type, member), kind                                                                      \
     }
+enum { MOST_OUTSIDE = 20 };
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const struct lp_page_column file_columns[] = {
@@ -37,8 +40,11 @@ static const struct lp_page_column function_columns[] = {
     COLUMN(lp_line_function, last_line, LP_PAGE_U32, "last"),
     COLUMN(lp_line_function, flags, LP_PAGE_U32, "flags"),
     COLUMN(lp_line_function, calls, LP_PAGE_U64, "calls"),
+    COLUMN(lp_line_function, active, LP_PAGE_U64, "active"),
     COLUMN(lp_line_function, self_ns, LP_PAGE_NS, "self"),
     COLUMN(lp_line_function, total_ns, LP_PAGE_NS, "total"),
+    COLUMN(lp_line_function, corrected_self_ns, LP_PAGE_NS, "corrected_self"),
+    COLUMN(lp_line_function, corrected_total_ns, LP_PAGE_NS, "corrected_total"),
     COLUMN(lp_line_function, suspended_ns, LP_PAGE_NS, "suspended"),
 };
 static const struct lp_page_column row_columns[] = {
@@ -57,7 +63,7 @@ static const struct lp_page_column region_columns[] = {
     COLUMN(lp_line_region, entries, LP_PAGE_U64, "entries"),
     COLUMN(lp_line_region, wall_ns, LP_PAGE_NS, "wall"),
     COLUMN(lp_line_region, self_ns, LP_PAGE_NS, "self"),
-    COLUMN(lp_line_region, share, LP_PAGE_SHARE, "share"),
+    COLUMN(lp_line_region, corrected_self_ns, LP_PAGE_NS, "corrected_self"),
 };
 static const struct lp_page_column region_row_columns[] = {
     COLUMN(lp_line_region_row, function, LP_PAGE_U32, "function"),
@@ -67,16 +73,11 @@ static const struct lp_page_column region_row_columns[] = {
     COLUMN(lp_line_region_row, mark, LP_PAGE_ENUM, "mark"),
     COLUMN(lp_line_region_row, self_ns, LP_PAGE_NS, "self"),
     COLUMN(lp_line_region_row, inclusive_ns, LP_PAGE_NS, "inclusive"),
+    COLUMN(lp_line_region_row, corrected_self_ns, LP_PAGE_NS, "corrected_self"),
+    COLUMN(lp_line_region_row, corrected_inclusive_ns, LP_PAGE_NS, "corrected_inclusive"),
 };
 
 /* -- files ------------------------------------------------------------------------------------------------------- */
-
-static size_t without_line_end(const char *text, size_t start, size_t end)
-{
-    while (end > start && (text[end - 1] == '\n' || text[end - 1] == '\r'))
-        end--;
-    return end - start;
-}
 
 static void put_text(struct lp_json *json, const struct lp_line_file *file)
 {
@@ -85,9 +86,10 @@ static void put_text(struct lp_json *json, const struct lp_line_file *file)
         return;
     }
     lp__json_open(json, '[');
-    for (uint32_t line = 0; line < file->line_count; line++) {
-        uint32_t start = file->line_starts[line];
-        lp__json_str(json, file->text + start, without_line_end(file->text, start, file->line_starts[line + 1]));
+    for (uint32_t line = 1; line <= file->line_count; line++) {
+        struct lp_text text = {"", 0};
+        (void)lp__line_text(file, line, &text);
+        lp__json_str(json, text.bytes, text.len);
     }
     lp__json_close(json, ']');
 }
@@ -161,10 +163,28 @@ static void put_more_events(struct lp_json *json, const struct lp_line_function 
     lp__json_i64(json, (int64_t)(function->rows[row].events - function->rows[row].hits));
 }
 
-/* The difference of what is shown: both are rounded first. */
+/* Differences are of what is shown: each is rounded first. */
+static double below(double self_ns, double inclusive_ns)
+{
+    return rint(inclusive_ns) - rint(self_ns);
+}
+
 static void put_below(struct lp_json *json, const struct lp_line_function *function, size_t row)
 {
-    lp__json_double(json, rint(function->rows[row].inclusive_ns) - rint(function->rows[row].self_ns), 0);
+    lp__json_double(json, below(function->rows[row].self_ns, function->rows[row].inclusive_ns), 0);
+}
+
+static void put_cost(struct lp_json *json, const struct lp_line_function *function, size_t row)
+{
+    lp__json_double(json, below(function->rows[row].corrected_self_ns, function->rows[row].self_ns), 0);
+}
+
+static void put_cost_below(struct lp_json *json, const struct lp_line_function *function, size_t row)
+{
+    const struct lp_line_row *each = &function->rows[row];
+    lp__json_double(
+        json, below(each->self_ns, each->inclusive_ns) - below(each->corrected_self_ns, each->corrected_inclusive_ns),
+        0);
 }
 
 static void put_each_row(struct lp_json *json, const struct lp_line_report *report, const char *key, put_row *put)
@@ -182,6 +202,8 @@ static void put_rows(struct lp_json *json, const struct lp_line_report *report)
     put_each_row(json, report, "step", put_step);
     put_each_row(json, report, "more_events", put_more_events);
     put_each_row(json, report, "below", put_below);
+    put_each_row(json, report, "cost", put_cost);
+    put_each_row(json, report, "cost_below", put_cost_below);
     for (size_t column = 0; column < COUNT(row_columns); column++) {
         lp__put_open(json, row_columns[column].key, '[');
         for (size_t i = 0; i < report->function_count; i++)
@@ -252,6 +274,7 @@ static void put_totals(struct lp_json *json, const struct lp_line_report *report
 {
     lp__put_open(json, "totals", '{');
     lp__put_ns(json, "profiled_ns", report->profiled_ns);
+    lp__put_ns(json, "corrected_ns", report->corrected_ns);
     lp__put_u64(json, "events", report->events);
     lp__put_double(json, "event_cost_ns", report->event_cost_ns, 2);
     lp__put_u64(json, "threads", report->threads);
@@ -259,11 +282,20 @@ static void put_totals(struct lp_json *json, const struct lp_line_report *report
     lp__put_u64(json, "unobserved_threads", report->unobserved_threads);
     lp__put_u64(json, "no_space", report->dropped[0]);
     lp__put_u64(json, "lost", report->dropped[1]);
+    lp__put_u64(json, "damaged", report->damaged);
     lp__put_text_or_null(json, "mechanism", report->mechanism);
     lp__json_close(json, '}');
     lp__put_open(json, "notes", '[');
     for (size_t i = 0; i < report->note_count; i++)
         lp__json_text(json, report->notes[i]);
+    lp__json_close(json, ']');
+    lp__put_open(json, "outside", '[');
+    for (size_t i = 0; i < report->outside_count && i < MOST_OUTSIDE; i++) {
+        lp__json_open(json, '[');
+        lp__json_text(json, report->outside[i].path);
+        lp__json_u64(json, report->outside[i].calls);
+        lp__json_close(json, ']');
+    }
     lp__json_close(json, ']');
 }
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "render/html_lines.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/fmt.h"
@@ -62,23 +63,20 @@ static void place_cell(struct lp_buf *out, const struct lp_line_report *report, 
 static void source_cell(struct lp_buf *out, const struct lp_line_file *file, uint32_t line)
 {
     lp__buf_adds(out, "<td class=\"code\">");
-    if (file->text && file->line_starts && line >= 1 && line <= file->line_count) {
-        size_t start = file->line_starts[line - 1], len = file->line_starts[line] - start;
-        while (len && (file->text[start + len - 1] == '\n' || file->text[start + len - 1] == '\r'))
-            len--;
-        lp__html_text(out, file->text + start, len < MOST_SOURCE_BYTES ? len : MOST_SOURCE_BYTES);
-    }
+    struct lp_text text;
+    if (lp__line_text(file, line, &text))
+        lp__html_text(out, text.bytes, text.len < MOST_SOURCE_BYTES ? text.len : MOST_SOURCE_BYTES);
     lp__buf_adds(out, "</td>");
 }
 
 static void figures(struct lp_buf *out, const struct lp_line_report *report, const struct lp_line_row *row)
 {
     uint64_t hits = row->mark == LP_ROW_EVENTS ? row->events : row->hits;
-    share_cell(out, row->self_ns, report->profiled_ns);
-    duration_cell(out, row->self_ns);
-    duration_cell(out, row->inclusive_ns);
+    share_cell(out, row->corrected_self_ns, report->corrected_ns);
+    duration_cell(out, row->corrected_self_ns);
+    duration_cell(out, row->corrected_inclusive_ns);
     count_cell(out, hits);
-    duration_cell(out, hits ? row->inclusive_ns / (double)hits : LP_NAN);
+    duration_cell(out, hits ? row->corrected_inclusive_ns / (double)hits : LP_NAN);
 }
 
 static void hot_lines(struct lp_buf *out, const struct lp_line_report *report)
@@ -106,11 +104,11 @@ static void functions(struct lp_buf *out, const struct lp_line_report *report)
     for (size_t i = 0; i < shown; i++) {
         const struct lp_line_function *function = &report->functions[i];
         lp__buf_adds(out, "<tr>");
-        share_cell(out, function->total_ns, report->profiled_ns);
-        duration_cell(out, function->total_ns);
-        duration_cell(out, function->self_ns);
+        share_cell(out, function->corrected_total_ns, report->corrected_ns);
+        duration_cell(out, function->corrected_total_ns);
+        duration_cell(out, function->corrected_self_ns);
         count_cell(out, function->calls);
-        duration_cell(out, function->calls ? function->total_ns / (double)function->calls : LP_NAN);
+        duration_cell(out, function->calls ? function->corrected_total_ns / (double)function->calls : LP_NAN);
         place_cell(out, report, function, function->first_line);
         lp__buf_adds(out, "</tr>\n");
     }
@@ -126,8 +124,8 @@ static void regions(struct lp_buf *out, const struct lp_line_report *report)
     for (size_t i = 0; i < shown; i++) {
         const struct lp_line_region *region = &report->regions[i];
         lp__buf_adds(out, "<tr>");
-        share_cell(out, region->self_ns, report->profiled_ns);
-        duration_cell(out, region->self_ns);
+        share_cell(out, region->corrected_self_ns, report->corrected_ns);
+        duration_cell(out, region->corrected_self_ns);
         duration_cell(out, region->wall_ns);
         count_cell(out, region->entries);
         lp__buf_adds(out, "<td class=\"words\">");
@@ -182,9 +180,10 @@ void lp__html_lines_plain(struct lp_buf *out, const struct lp_line_report *repor
     char total[LP_FMT_CAP], events[LP_FMT_CAP];
     lp__buf_adds(out, "<main class=\"plain\"><h1>");
     lp__html_text(out, title, strlen(title));
-    lp__buf_addf(out, "</h1>\n<p>Self time of all lines: %s, the base of every share. Line events: %s.</p>\n",
-                 lp__fmt_duration(total, sizeof total, report->profiled_ns),
-                 lp__fmt_count(events, sizeof events, report->events));
+    lp__buf_addf(out, "</h1>\n<p>Self time of all lines: %s, the base of every share. Line events: %s; %s.</p>\n",
+                 lp__fmt_duration(total, sizeof total, report->corrected_ns),
+                 lp__fmt_count(events, sizeof events, report->events),
+                 isnan(report->event_cost_ns) ? "what one costs was not measured" : "what they cost is taken off");
     for (size_t i = 0; i < report->note_count; i++) {
         lp__buf_adds(out, "<p>");
         lp__html_text(out, report->notes[i], strlen(report->notes[i]));

@@ -10,25 +10,26 @@ import { openQuotes, tokensOf } from "../../web/python.js";
 import { lineAt, searchAll, searchIndex } from "../../web/search.js";
 import { ROW_HEIGHT, rowsInSight, scrollFor, stripLevels } from "../../web/window.js";
 
-const COLUMNS = { mark: [0, 0, 1], hits: [1, 10, 0], more_events: [0, 1, 5], self: [100, 2000, 30], below: [2000, 0, 0], suspended: [0, 7, 0] };
+const COLUMNS = { mark: [0, 0, 1], hits: [1, 10, 0], more_events: [0, 1, 5], self: [100, 2000, 30], below: [2000, 0, 0], suspended: [0, 7, 0], cost: [10, 110, 30], cost_below: [110, 0, 0] };
 
 // f (lines 1–4) has rows on 2 and 3, the comprehension in it one on 3; line 4 never ran.
 const RAW = {
   strings: ["/p/a.py", "f", "f.<locals>.<listcomp>", "outer", "in\u202ener"],
   run: { title: "t", commands: ["x\u0007"], verdicts: [["clean", 1]], unreadable: [] },
-  totals: { profiled_ns: 2130, events: 17 },
+  totals: { profiled_ns: 2130, corrected_ns: 1980, events: 17, event_cost_ns: 10 },
   notes: [],
+  outside: [],
   files: { path: [0], source: [0], self: [2130], hits: [11], lines: [5], text: [["def f():", "  a", "  b", "  c", ""]] },
-  functions: { file: [0, 0], name: [1, 2], first: [1, 3], last: [4, 3], flags: [0, 0], calls: [1, 1], self: [2100, 30], total: [2100, 30], suspended: [0, 0], rows: [2, 1], missed: [2, 0] },
+  functions: { file: [0, 0], name: [1, 2], first: [1, 3], last: [4, 3], flags: [0, 0], calls: [1, 1], active: [0, 0], self: [2100, 30], total: [2100, 30], corrected_self: [1980, 0], corrected_total: [1980, 0], suspended: [0, 0], rows: [2, 1], missed: [2, 0] },
   rows: { step: [1, 1, 0], ...COLUMNS },
   missed: [0, 3],
   calls: { caller: [0], line: [3], callee: [1], calls: [1], inclusive: [30] },
-  regions: { name: [3, 4], parent: [-1, 0], entries: [1, 2], wall: [null, 5], self: [50, 20], share: [0.02, 0.01], rows: [1, 1] },
-  region_rows: { function: [0, 0], line: [2, 3], events: [1, 2], hits: [1, 2], mark: [0, 0], self: [50, 20], inclusive: [60, 20] },
+  regions: { name: [3, 4], parent: [-1, 0], entries: [1, 2], wall: [null, 5], self: [50, 20], corrected_self: [40, 0], rows: [1, 1] },
+  region_rows: { function: [0, 0], line: [2, 3], events: [1, 2], hits: [1, 2], mark: [0, 0], self: [50, 20], inclusive: [60, 20], corrected_self: [40, 0], corrected_inclusive: [50, 0] },
 };
 
 test("columns become rows: steps are added up, differences put back", () => {
-  const model = decodeLines(RAW);
+  const model = decodeLines(RAW, false);
   assert.deepEqual([...model.rows.line], [2, 3, 3]);
   assert.deepEqual([...model.rows.events], [1, 11, 5]);
   assert.deepEqual([...model.rows.inclusive], [2100, 2000, 30]);
@@ -41,13 +42,26 @@ test("columns become rows: steps are added up, differences put back", () => {
   assert.equal(model.run.commands[0], "x\ufffd");
 });
 
+test("what measuring cost is taken off rows, functions, calls, regions and the base of shares", () => {
+  const model = decodeLines(RAW, true);
+  assert.deepEqual([...model.rows.self], [90, 1890, 0]);
+  assert.deepEqual([...model.rows.inclusive], [1980, 1890, 0]);
+  assert.equal(model.totals.profiled_ns, 1980);
+  assert.equal(model.files[0].self, 1980);
+  assert.equal(model.calls[0].inclusive, 0);
+  assert.deepEqual(model.regions.map(({ self }) => self), [40, 0]);
+  const unknown = structuredClone(RAW);
+  unknown.totals.event_cost_ns = null;
+  assert.equal(decodeLines(unknown, true).corrected, false);
+});
+
 test("a line has one of three states; the head of a function that ran is none of 'not run'", () => {
-  const lines = linesOf(decodeLines(RAW), 0, -1);
+  const lines = linesOf(decodeLines(RAW, false), 0, -1);
   assert.deepEqual([...lines.state], [NO_CODE, EXECUTED, EXECUTED, MISSED, NO_CODE]);
 });
 
 test("functions that share a line are put together, what one calls of the other once", () => {
-  const lines = linesOf(decodeLines(RAW), 0, -1);
+  const lines = linesOf(decodeLines(RAW, false), 0, -1);
   assert.equal(lines.self[2], 2030);
   assert.equal(lines.inclusive[2], 2000);
   assert.equal(lines.hits[2], 15); // 10 executions and 5 line events, marked
@@ -58,17 +72,17 @@ test("functions that share a line are put together, what one calls of the other 
 test("two functions on a line that do not call each other add up", () => {
   const raw = structuredClone(RAW);
   raw.calls = { caller: [], line: [], callee: [], calls: [], inclusive: [] };
-  assert.equal(linesOf(decodeLines(raw), 0, -1).inclusive[2], 2030);
+  assert.equal(linesOf(decodeLines(raw, false), 0, -1).inclusive[2], 2030);
 });
 
 test("a region's lines keep the states of the whole run", () => {
-  const lines = linesOf(decodeLines(RAW), 0, 1);
+  const lines = linesOf(decodeLines(RAW, false), 0, 1);
   assert.deepEqual([...lines.self], [0, 0, 20, 0, 0]);
   assert.deepEqual([...lines.state], [NO_CODE, EXECUTED, EXECUTED, MISSED, NO_CODE]);
 });
 
 test("hottest lines, of the run and of a region", () => {
-  const model = decodeLines(RAW);
+  const model = decodeLines(RAW, false);
   assert.deepEqual(hottestLines(model, -1).map(({ line, self, fn }) => [line, self, fn]), [[3, 2030, 0], [2, 100, 0]]);
   assert.deepEqual(hottestLines(model, 0).map(({ line }) => line), [2]);
   assert.equal(functionAt(model, 0, 3), 1);

@@ -94,7 +94,7 @@ test("sorting keeps ties in their order and puts the unmeasured last", () => {
 });
 
 test("the address holds the state, and nothing it cannot mean", () => {
-  const state = { view: "functions", file: 3, line: 17, fn: 0, region: 2, sort: "calls", up: true, q: "a&b=c #?", scale: "linear", theme: "dark" };
+  const state = { view: "functions", file: 3, line: 17, fn: 0, region: 2, sort: "calls", up: true, q: "a&b=c #?", scale: "linear", raw: true, theme: "dark" };
   assert.deepEqual(readState(writeState(state)), state);
   assert.equal(writeState(FIRST_STATE), "#summary");
   assert.deepEqual(readState(""), FIRST_STATE);

@@ -17,20 +17,23 @@ static void print_facts(const struct lp_line_report *report)
         const struct lp_line_function *function = &report->functions[report->hot[i].function];
         const struct lp_line_row *row = &function->rows[report->hot[i].row];
         printf("%s{\"function\": %u, \"file\": %u, \"line\": %u, \"hits\": %llu, \"events\": %llu, \"self\": %.0f, "
-               "\"inclusive\": %.0f, \"suspended\": %.0f, \"mark\": %d}",
+               "\"inclusive\": %.0f, \"corrected_self\": %.0f, \"corrected_inclusive\": %.0f, \"suspended\": %.0f, "
+               "\"mark\": %d}",
                i ? ", " : "", report->hot[i].function, function->file, row->line, (unsigned long long)row->hits,
-               (unsigned long long)row->events, row->self_ns, row->inclusive_ns, row->suspended_ns, (int)row->mark);
+               (unsigned long long)row->events, row->self_ns, row->inclusive_ns, row->corrected_self_ns,
+               row->corrected_inclusive_ns, row->suspended_ns, (int)row->mark);
     }
     printf("], \"functions\": [");
     for (size_t i = 0; i < report->function_count; i++) {
         const struct lp_line_function *function = &report->functions[i];
-        printf("%s{\"calls\": %llu, \"self\": %.0f, \"total\": %.0f, \"suspended\": %.0f}", i ? ", " : "",
-               (unsigned long long)function->calls, function->self_ns, function->total_ns, function->suspended_ns);
+        printf("%s{\"calls\": %llu, \"self\": %.0f, \"total\": %.0f}", i ? ", " : "",
+               (unsigned long long)function->calls, function->corrected_self_ns, function->corrected_total_ns);
     }
     printf("], \"regions\": [");
     for (size_t i = 0; i < report->region_count; i++)
         printf("%s{\"entries\": %llu, \"wall\": %.0f, \"self\": %.0f}", i ? ", " : "",
-               (unsigned long long)report->regions[i].entries, report->regions[i].wall_ns, report->regions[i].self_ns);
+               (unsigned long long)report->regions[i].entries, report->regions[i].wall_ns,
+               report->regions[i].corrected_self_ns);
     printf("]}\n");
 }
 

@@ -135,8 +135,14 @@ static inline uint32_t line_scene_region(struct line_scene *s, const char *name,
         .name = line_scene_text(name), .parent = parent, .entries = entries, .wall_ns = wall_ns, .row_count = count};
     region->rows = line_scene_make(s, count, sizeof *rows);
     memcpy(region->rows, rows, count * sizeof *rows);
-    for (size_t i = 0; i < count; i++)
-        region->self_ns += rows[i].self_ns;
+    for (size_t i = 0; i < count; i++) {
+        struct lp_line_region_row *row = &region->rows[i];
+        double cost = isnan(s->report.event_cost_ns) ? 0 : (double)row->events * s->report.event_cost_ns;
+        row->corrected_self_ns = fmax(0, row->self_ns - cost);
+        row->corrected_inclusive_ns = row->inclusive_ns - (row->self_ns - row->corrected_self_ns);
+        region->self_ns += row->self_ns;
+        region->corrected_self_ns += row->corrected_self_ns;
+    }
     return (uint32_t)s->report.region_count++;
 }
 
@@ -153,6 +159,20 @@ static inline int lp__cmp_scene_hot(const void *a, const void *b)
     return (left < right) - (left > right);
 }
 
+/* Takes the cost of the events off, as a report does for lines that call nothing. */
+static inline void line_scene_correct(struct line_scene *s, struct lp_line_function *function)
+{
+    double cost = isnan(s->report.event_cost_ns) ? 0 : s->report.event_cost_ns, lost = 0;
+    for (size_t row = 0; row < function->row_count; row++) {
+        struct lp_line_row *each = &function->rows[row];
+        each->corrected_self_ns = fmax(0, each->self_ns - (double)each->events * cost);
+        each->corrected_inclusive_ns = each->inclusive_ns - (each->self_ns - each->corrected_self_ns);
+        function->corrected_self_ns += each->corrected_self_ns;
+        lost += each->self_ns - each->corrected_self_ns;
+    }
+    function->corrected_total_ns = function->total_ns - lost;
+}
+
 /* Sums and rankings over what was put in. */
 static inline void line_scene_finish(struct line_scene *s)
 {
@@ -167,6 +187,8 @@ static inline void line_scene_finish(struct line_scene *s)
             report->events += function->rows[row].events;
             if (function->rows[row].mark == LP_ROW_EXACT) file->hits += function->rows[row].hits;
         }
+        line_scene_correct(s, function);
+        report->corrected_ns += function->corrected_self_ns;
         rows += function->row_count;
         file->self_ns += function->self_ns;
         report->profiled_ns += function->self_ns;
@@ -283,6 +305,7 @@ static inline void line_scene_hostile(struct line_scene *s)
                                "y = {{data}} + `${alert(3)}`\n"
                                "\tz = \"</style><style>body{display:none}\"\r\n";
     line_scene_init(s, "evil " LINE_SCENE_HOSTILE);
+    s->report.event_cost_ns = LP_NAN;
     s->run.processes[0].python = "<b>3</b>";
     s->run.processes[0].cwd = LINE_SCENE_HOSTILE;
     line_scene_room(s, 1, 2, 1);
@@ -296,7 +319,6 @@ static inline void line_scene_hostile(struct line_scene *s)
     static const char *const notes[] = {LINE_SCENE_HOSTILE};
     s->report.notes = notes;
     s->report.note_count = 1;
-    s->report.event_cost_ns = LP_NAN;
     line_scene_finish(s);
 }
 
