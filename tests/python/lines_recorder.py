@@ -23,7 +23,6 @@ from lineprofiler._lines.shape import opcode_table
 from lineprofiler._lines.sums import ROW_EVENTS, raw_code, statement_rows
 
 MONITORING = sys.version_info >= (3, 12)
-ENTRY_OFFSETS = (-1, 0)
 
 
 class Counts:
@@ -92,11 +91,13 @@ class Recorder:
             if code.co_filename != name:
                 return disable
             self.counts(code).line(sys._getframe(1).f_lasti // 2, number)
+            return None
 
         def start(code: CodeType, offset: int) -> Any:
             if code.co_filename != name:
                 return disable
             self.counts(code).calls += 1
+            return None
 
         def branch(code: CodeType, offset: int, destination: int) -> Any:
             if code.co_filename != name:
@@ -105,6 +106,7 @@ class Recorder:
             number = counts.branch_at(offset // 2)
             if number >= 0:
                 counts.side(number, destination // 2)
+            return None
 
         callbacks = {events.LINE: line, events.PY_START: start}
         if sys.version_info >= (3, 14):

@@ -4,6 +4,7 @@ Each script runs twice on a fresh copy of the module, once recorded and once rew
 the same both times.
 """
 # SPDX-License-Identifier: MIT
+# ruff: noqa: E501
 
 from __future__ import annotations
 
@@ -114,7 +115,7 @@ except ValueError: pass
 """,
     "string": """
 t = m.Template('$a ${b} $$ $c'); t.safe_substitute(a=1); t.substitute(a=1, b=2, c=3); m.capwords('a b  c')
-f = m.Formatter(); f.format('{0} {x:>{w}} {y!r} {z[0]} {x.real}', 1, x=2, w=5, y='q', z=[1]); 
+f = m.Formatter(); f.format('{0} {x:>{w}} {y!r} {z[0]} {x.real}', 1, x=2, w=5, y='q', z=[1])
 try: t.substitute()
 except KeyError: pass
 """,
@@ -134,7 +135,7 @@ class P:
 class Q(P.__mro__[-1]):
     a: int = 1
 p = P(1); q = P(2, 3); p < q; p == q; repr(p); m.asdict(p); m.astuple(q); m.replace(p, x=4); m.fields(p)
-m.make_dataclass('R', [('a', int), 'b', ('c', int, m.field(default=5))])(1, 2); hash(Q()); 
+m.make_dataclass('R', [('a', int), 'b', ('c', int, m.field(default=5))])(1, 2); hash(Q())
 try: Q().a = 2
 except m.FrozenInstanceError: pass
 """,

@@ -156,7 +156,10 @@ class Programs:
         test = f"({name} := {name} - 1)"
         if self.chance(0.4):
             test += f" {self.pick('and', 'or')} {self.pick('0', 'a', 'b')} and {name} > 0"
-        return [f"{indent}{name} = {self.pick('1', '3', '4')}", *self.loop(f"while {test} and {name} > 0:", indent, depth)]
+        return [
+            f"{indent}{name} = {self.pick('1', '3', '4')}",
+            *self.loop(f"while {test} and {name} > 0:", indent, depth),
+        ]
 
     def while_true(self, indent: str, depth: int) -> Lines:
         name = f"n{self.names}"
@@ -207,7 +210,10 @@ class Programs:
         decorator = [f"{indent}@same"] if self.chance(0.3) else []
         lines = [*decorator, *self.body(f"def {name}(a=1, b=2, c=3):", indent, depth)]
         self.in_function, self.is_generator, self.loops = saved
-        return [*lines, f"{indent}{self.pick('list', 'len', 'bool')}({name}() or ())" if decorator else f"{indent}{name}()"]
+        return [
+            *lines,
+            f"{indent}{self.pick('list', 'len', 'bool')}({name}() or ())" if decorator else f"{indent}{name}()",
+        ]
 
     def program(self) -> str:
         lines = PRELUDE.split("\n")[:-1]

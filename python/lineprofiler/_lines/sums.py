@@ -100,4 +100,6 @@ def statement_rows(raw: RawCode, source: str | bytes) -> list[Row] | None:
     if sums is None:
         return None
     terms = _TERM.iter_unpack(sums[1])
-    return [Row(line, mark, tuple(next(terms) for _ in range(count))) for line, mark, count in _ROW.iter_unpack(sums[0])]
+    return [
+        Row(line, mark, tuple(next(terms) for _ in range(count))) for line, mark, count in _ROW.iter_unpack(sums[0])
+    ]

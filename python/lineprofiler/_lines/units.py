@@ -12,11 +12,12 @@ from __future__ import annotations
 import ast
 import re
 from array import array
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 # enum lp_unit_kind
-(SIMPLE, COMPOUND, LOOP_FOR, LOOP_WHILE, LOOP_ASYNC, HANDLER, CASE, LAMBDA, ELEMENT, COMP_FOR, COMP_ASYNC, COMP_IF) = range(12)  # fmt: skip
+SIMPLE, COMPOUND, LOOP_FOR, LOOP_WHILE, LOOP_ASYNC, HANDLER, CASE, LAMBDA = range(8)
+ELEMENT, COMP_FOR, COMP_ASYNC, COMP_IF = range(8, 12)
 # enum lp_unit_flags
 NO_CODE, ONE_LINE, BRANCHING_TEST = 0x100, 0x200, 0x400
 # enum lp_scope_kind
@@ -240,7 +241,7 @@ class _Builder:
         self.scope(_NAMES[type(node)], (node.lineno,), _Scope(COMPREHENSION, scope, first, last, _span(node)))
 
 
-_STATEMENTS = {
+_STATEMENTS: dict[type, Callable[[_Builder, Any, int, int], None]] = {
     ast.FunctionDef: _Builder.definition,
     ast.AsyncFunctionDef: _Builder.definition,
     ast.ClassDef: _Builder.definition,
@@ -251,7 +252,7 @@ _STATEMENTS = {
     ast.With: _Builder.with_block,
     ast.AsyncWith: _Builder.with_block,
     ast.Match: _Builder.match,
-    **{kind: _Builder.attempt for kind in _Try},
+    **dict.fromkeys(_Try, _Builder.attempt),
 }
 
 
