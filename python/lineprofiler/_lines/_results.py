@@ -228,7 +228,7 @@ def replace_file(path: "str | os.PathLike[str]", text: str) -> None:
     except BaseException:
         try:
             os.unlink(beside)
-        except OSError:
+        except (OSError, ValueError):
             pass
         raise
 
@@ -247,7 +247,8 @@ def explain_empty(profiler: "LineProfiler") -> str:
         if profiler._added:
             return "No lines were recorded: the decorated functions were never called in this process."
         return "No lines were recorded: the profiler was never entered. Use `with profiler:` around the calls."
-    left_out = sorted(outside(profiler).items(), key=lambda item: (-item[1], item[0]))
+    scope = profiler._scope
+    left_out = sorted(outside(profiler).items(), key=lambda item: (not scope.in_project(item[0]), -item[1], item[0]))
     if not left_out:
         return (
             "No lines were recorded: no Python function was called inside the block in this process."

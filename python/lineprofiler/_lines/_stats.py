@@ -193,6 +193,8 @@ def functions_of(document: "dict[str, Any]") -> "dict[Key, FunctionStats]":
     texts: dict[int, dict[int, str]] = {}
     found: dict[Key, FunctionStats] = {}
     for each in document["functions"]:
+        if not each["calls"] and not each["rows"]:  # nothing of it is left since clear()
+            continue
         file = document["files"][each["file"]]
         text = texts.get(each["file"])
         if text is None:
