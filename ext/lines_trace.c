@@ -86,13 +86,13 @@ static bool goes_on(PyFrameObject *frame, const PyCodeObject *code)
 /* It returns a value: only for a while? */
 static bool suspends(PyFrameObject *frame, const PyCodeObject *code)
 {
-    unsigned op;
+    const unsigned char *at;
     if (!lpx_code_is_generator(code)) return false;
-    op = instruction_of(code, (int)unit_of(frame))[0];
+    at = instruction_of(code, (int)unit_of(frame));
 #if LPX_FRAMES_ARE_OBJECTS
-    if (op == YIELD_FROM) return true;
+    if (at[0] != RETURN_VALUE && at[2] == YIELD_FROM) return true; /* it stands one before, to come here again */
 #endif
-    return op == YIELD_VALUE;
+    return at[0] == YIELD_VALUE;
 }
 
 static void trace_opcodes(PyFrameObject *frame)
@@ -125,19 +125,17 @@ static void on_call(struct tracer *tracer, PyFrameObject *frame)
     if (opcodes) trace_opcodes(frame);
 }
 
-/* The frame is not on top: let go what is not watched. */
-static __attribute__((noinline)) void astray(struct tracer *tracer, struct lp_line_thread *thread, const void *id,
+/* The frame is not on top.  False: it is not watched. */
+static __attribute__((noinline)) bool astray(struct tracer *tracer, struct lp_line_thread *thread, const void *id,
                                              PyFrameObject *frame, uint64_t now)
 {
     PyCodeObject *code = code_of(frame);
     struct lp_line_code *line_code = lpx_line_code(tracer->engine, lpx_line_session_of(thread), code);
-    if (line_code == NULL) {
-        tracer->ignored = id;
-        return;
-    }
+    if (line_code == NULL) return false;
     lp__line_find(thread, id, code, line_code, now);
     if (thread->top->frame == id) lp__line_event(thread, thread->top, unit_of(frame), now);
     if (line_code->slots.branch_count) trace_opcodes(frame);
+    return true;
 }
 
 static void on_line(struct tracer *tracer, PyFrameObject *frame)
@@ -145,14 +143,18 @@ static void on_line(struct tracer *tracer, PyFrameObject *frame)
     uint64_t now = lp__ticks();
     const void *id = identity(frame);
     struct lp_line_thread *thread = lp__lines_here();
+    bool watched = false;
     if (id == tracer->ignored) return;
     for (; thread; thread = thread->next_of_tenant) {
         struct lp_line_frame *top = thread->top;
-        if (__builtin_expect(top->frame == id, 1))
+        if (__builtin_expect(top->frame == id, 1)) {
             lp__line_event(thread, top, unit_of(frame), now);
-        else
-            astray(tracer, thread, id, frame, now);
+            watched = true;
+        } else {
+            watched |= astray(tracer, thread, id, frame, now);
+        }
     }
+    if (!watched) tracer->ignored = id;
 }
 
 /* Left for good or only for a while: the opcode tells. */
