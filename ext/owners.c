@@ -333,8 +333,8 @@ static struct lp_owner *owner_of(struct lpx_hosts *hosts, struct lp_thread *thre
     exact = arm(hosts, armed, frame, loose);
     armed->waste = 0;
     owner = running_record(hosts, thread, frame, code);
-    if (owner == NULL) { /* nothing is stale any more: no clock is needed */
-        owner = lp__owner_make(thread->home, thread, (uintptr_t)frame, code, 0, (struct lp_cpu_time){0, 0});
+    if (owner == NULL) {
+        owner = lp__owner_add(thread->home, thread, (uintptr_t)frame, code);
         if (owner == NULL) return NULL;
         introduce(hosts, armed, owner, !exact);
     }

@@ -49,13 +49,9 @@ static void give_owner(struct lp_recording *recording, struct lp_owner *owner)
     recording->free_owners = owner;
 }
 
-struct lp_owner *lp__owner_make(struct lp_recording *recording, struct lp_thread *thread, uintptr_t key, void *kind,
-                                uint64_t now, struct lp_cpu_time cpu)
+struct lp_owner *lp__owner_add(struct lp_recording *recording, struct lp_thread *thread, uintptr_t key, void *kind)
 {
-    struct lp_owner *owner = lp__owner_find(recording, key);
-    if (owner && owner->kind == kind) return owner;
-    if (owner) lp__owner_detach(owner, thread, now, cpu);
-    owner = take_owner(recording);
+    struct lp_owner *owner = take_owner(recording);
     if (owner == NULL) return NULL;
     owner->key = key;
     owner->kind = kind;
@@ -71,6 +67,15 @@ struct lp_owner *lp__owner_make(struct lp_recording *recording, struct lp_thread
     return owner;
 }
 
+struct lp_owner *lp__owner_make(struct lp_recording *recording, struct lp_thread *thread, uintptr_t key, void *kind,
+                                uint64_t now, struct lp_cpu_time cpu)
+{
+    struct lp_owner *owner = lp__owner_find(recording, key);
+    if (owner && owner->kind == kind) return owner;
+    if (owner) lp__owner_detach(owner, thread, now, cpu);
+    return lp__owner_add(recording, thread, key, kind);
+}
+
 void lp__owner_each(struct lp_recording *recording, void (*visit)(struct lp_owner *owner, void *arg), void *arg)
 {
     struct lp_owner *owner;
@@ -80,10 +85,8 @@ void lp__owner_each(struct lp_recording *recording, void (*visit)(struct lp_owne
 
 void lp__owner_forget_key(struct lp_owner *owner)
 {
-    uint64_t value;
-    struct lp_map *owners = lp__recording_owners(owner->recording);
-    if (lp__map_get(owners, owner->key, &value) && value == (uint64_t)(uintptr_t)owner)
-        (void)lp__map_remove(owners, owner->key);
+    if (!owner->detached) (void)lp__map_remove(lp__recording_owners(owner->recording), owner->key);
+    owner->detached = true;
 }
 
 void lp__owner_free(struct lp_owner *owner)

@@ -373,7 +373,6 @@ void lp__owner_detach(struct lp_owner *owner, struct lp_thread *thread, uint64_t
 {
     lp__drop(thread, LP_DROP_STALE_OWNER);
     lp__owner_forget_key(owner);
-    owner->detached = true;
     if (!owner->suspended && owner->thread == thread) lp__owner_suspend(owner, thread, now, cpu);
 }
 

@@ -115,6 +115,8 @@ struct lp_owner *lp__owner_find(struct lp_recording *recording, uintptr_t key); 
  * without memory.  The caller begins a scope with it at once (an owner without scopes must not stay). */
 struct lp_owner *lp__owner_make(struct lp_recording *recording, struct lp_thread *thread, uintptr_t key, void *kind,
                                 uint64_t now, struct lp_cpu_time cpu);
+/* The same where it is known that there is no record of that key. */
+struct lp_owner *lp__owner_add(struct lp_recording *recording, struct lp_thread *thread, uintptr_t key, void *kind);
 /* Frees an owner that lp__owner_make just made and lp__scope_begin then refused. */
 void lp__owner_discard_if_empty(struct lp_owner *owner);
 
