@@ -105,6 +105,9 @@ static void note_death(struct writer *writer, const struct lp_report_worker *wor
     if (process->verdict == LP_VERDICT_KILLED)
         note(writer, LP_NOTE_KILLED, worker->role, name, 0, "%s was killed%s%.200s", name, in ? " in " : "",
              in ? in : "");
+    if (process->verdict == LP_VERDICT_NOTHING)
+        note(writer, LP_NOTE_NOTHING, worker->role, name, 0, "%s started and recorded nothing: %.200s is empty", name,
+             process->path);
     if (process->verdict == LP_VERDICT_STALE)
         note(writer, LP_NOTE_STALE, worker->role, name, 0,
              "%s was last heard of %s and cannot be asked; it may have died%s%.200s", name,

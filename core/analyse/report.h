@@ -146,6 +146,7 @@ enum lp_note_kind {
     LP_NOTE_LAUNCH,       /* launcher variables that disagree */
     LP_NOTE_OWNER,        /* workers recorded in a folder of their own below the run directory */
     LP_NOTE_SUSPENSIONS,  /* stops of coroutines and generators were only inferred: what is not measured then */
+    LP_NOTE_NOTHING,      /* a worker whose file holds no record */
     LP_NOTE_KINDS
 };
 const char *lp__note_kind_name(enum lp_note_kind kind); /* "unreadable", … */

@@ -32,8 +32,8 @@ const char *lp__verdict_name(enum lp_verdict verdict)
 const char *lp__note_kind_name(enum lp_note_kind kind)
 {
     static const char *const names[] = {
-        "unreadable", "damaged", "superseded", "missing_rank", "killed", "stale", "write_failures",
-        "drop",       "clock",   "store",      "torn",         "launch", "owner", "suspensions",
+        "unreadable", "damaged", "superseded", "missing_rank", "killed", "stale",       "write_failures", "drop",
+        "clock",      "store",   "torn",       "launch",       "owner",  "suspensions", "nothing",
     };
     return (size_t)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }

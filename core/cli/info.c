@@ -93,9 +93,10 @@ static void text_file(const struct lp_cli *cli, const struct lp_inventory *inven
     const struct lp_run_process *process = lp__inventory_process(inventory, file);
     char bytes[LP_FMT_CAP], rank[32] = "-";
     if (!process) return; /* it stands among those that were not read */
+    const char *python = process->python[0] ? process->python : process->verdict == LP_VERDICT_NOTHING ? "-" : "C";
     if (process->rank >= 0) lp__fmt_count(rank, sizeof rank, (uint64_t)process->rank);
     lp__buf_addf(out, "  %9s  %-9s %4s %8u  %-8s ", lp__fmt_bytes(bytes, sizeof bytes, (double)file->bytes),
-                 lp__verdict_name(process->verdict), rank, process->pid, process->python[0] ? process->python : "C");
+                 lp__verdict_name(process->verdict), rank, process->pid, python);
     label(cli, out, process->role, 12);
     lp__buf_addc(out, ' ');
     label(cli, out, file->path, 0);

@@ -544,6 +544,22 @@ def test_info_and_report_change_nothing(cli: Cli, own_run: Path) -> None:
     assert everything() == before
 
 
+def test_a_file_without_a_byte_is_named(cli: Cli, tmp_path: Path) -> None:
+    directory = tmp_path / "run"
+    record(directory)
+    (worker,) = worker_files(directory)
+    empty = worker.with_name(re.sub(r"\.\d+\.\w{8}\.lpw$", ".4242.0000abcd.lpw", worker.name))
+    empty.touch()
+    text = " ".join(cli("report", directory, "--width", "200").stdout.split())
+    assert "1 recorded nothing" in text
+    assert f":4242 started and recorded nothing: workers/{empty.parent.name}/{empty.name} is empty" in text
+    document = json.loads(cli("report", directory, "--format", "json").stdout)
+    assert [worker["pid"] for worker in document["workers"] if worker["verdict"] == "nothing"] == [4242]
+    assert [note["kind"] for note in document["caveats"]["notes"]] == ["nothing"]
+    (line,) = (line for line in cli("info", directory).stdout.splitlines() if empty.name in line)
+    assert line.split()[:6] == ["0", "B", "nothing", "-", "4242", "-"]
+
+
 # -- clean -------------------------------------------------------------------------------------------------------------
 
 

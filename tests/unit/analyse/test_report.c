@@ -434,6 +434,25 @@ static void test_inferred_stops_are_said_with_what_measures_them(void **state)
     }
 }
 
+static void test_a_worker_that_recorded_nothing_is_named(void **state)
+{
+    struct fixture f;
+    (void)state;
+    fixture_init(&f);
+    uint32_t role = fixture_role(&f, "main");
+    fixture_process(&f, role, "vm", 1);
+    fixture_process(&f, role, "vm", 2)->verdict = LP_VERDICT_NOTHING;
+    fixture_finish(&f, role, 0);
+    struct lp_report *report = build(&f, NULL);
+    const struct lp_report_note *note = note_of(report, LP_NOTE_NOTHING, 0);
+    assert_non_null(note);
+    assert_null(note_of(report, LP_NOTE_NOTHING, 1));
+    assert_non_null(strstr(note->text, "vm:2 started and recorded nothing"));
+    assert_non_null(strstr(note->text, "workers/vm/a.1.00000000.lpw is empty"));
+    lp__report_free(report);
+    fixture_release(&f);
+}
+
 static void test_one_entry_in_each_of_many_processes_is_no_iteration(void **state)
 {
     struct fixture f;
@@ -691,6 +710,7 @@ int main(void)
         cmocka_unit_test(test_thread_nodes_are_what_their_phases_are),
         cmocka_unit_test(test_counters_spread),
         cmocka_unit_test(test_the_iteration_is_found_at_any_depth),
+        cmocka_unit_test(test_a_worker_that_recorded_nothing_is_named),
         cmocka_unit_test(test_inferred_stops_are_said_with_what_measures_them),
         cmocka_unit_test(test_the_iteration_has_a_trend_where_it_was_measured),
         cmocka_unit_test(test_one_entry_in_each_of_many_processes_is_no_iteration),
