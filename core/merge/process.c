@@ -57,7 +57,6 @@ static const struct {
     TEXT("source.branch", branch),
     TEXT("cpu_model", cpu_model),
     TEXT("kernel", kernel),
-    TEXT("parent_file", parent_file),
     NUMBER("cores", cores),
     NUMBER("threads", hardware_threads),
     NUMBER("affinity", affinity),

@@ -89,7 +89,6 @@ struct lp_run_process {
     const char *version;           /* of the package that recorded */
     const char *revision, *branch; /* of the program's source; "" unknown */
     const char *cpu_model, *kernel;
-    const char *parent_file;                   /* file name of the process that started it; "" unknown */
     int64_t cores, hardware_threads, affinity; /* -1 unknown */
     int64_t ram_bytes, memory_limit_bytes;     /* -1 unknown or none */
     double quota_cores;                        /* NaN unknown or none */

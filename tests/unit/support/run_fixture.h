@@ -84,7 +84,7 @@ static inline struct lp_run_process *fixture_process(struct fixture *f, uint32_t
     process->attempt = f->attempts[0].id;
     process->launcher = process->job = process->conflicts = process->killed_in = process->cpu_refused = "";
     process->attempt_source = process->exe = process->cwd = process->version = process->revision = process->branch = "";
-    process->cpu_model = process->kernel = process->parent_file = process->wall_refused = process->why_not_run_dir = "";
+    process->cpu_model = process->kernel = process->wall_refused = process->why_not_run_dir = "";
     process->suspensions = "";
     process->python = "3.12.1";
     process->argv = "python train.py";
