@@ -33,6 +33,8 @@ static void number(struct lp_recording *recording, const char *key, int64_t valu
     if (value >= 0) factf(recording, key, "%" PRId64, value);
 }
 
+/* The launcher's variables are read again here, a microsecond after all: a worker function may set its rank between the
+ * start, which chose the attempt, and the first record, and the child of a fork after it. */
 static void identity(struct lp_recording *recording)
 {
     struct lp_launch launch;

@@ -87,6 +87,38 @@ static void assert_fact(const struct readback *rb, const char *key, const char *
     assert_memory_equal(text.bytes, value, text.len);
 }
 
+static int record_a_rank(void *arg)
+{
+    struct stage *stage = arg;
+    struct readback rb;
+    assert_int_equal(setenv("RANK", "5", 1), 0);
+    entry_in(stage->recording, "x");
+    stage_read(stage, &rb);
+    assert_fact(&rb, "rank", "5");
+    readback_release(&rb);
+    return 0;
+}
+
+/* Worker functions set their rank themselves: after the start, or after the fork. */
+static void test_a_rank_that_is_set_before_the_first_record_counts(void **state)
+{
+    struct stage stage;
+    struct readback rb;
+    (void)state;
+    assert_int_equal(unsetenv("RANK") | setenv("WORLD_SIZE", "8", 1), 0);
+    stage_open(&stage);
+    assert_int_equal(setenv("RANK", "3", 1), 0);
+    entry_in(stage.recording, "x");
+    assert_int_equal(setenv("RANK", "4", 1), 0);
+    entry_in(stage.recording, "x");
+    stage_read(&stage, &rb);
+    assert_fact(&rb, "rank", "3");
+    readback_release(&rb);
+    assert_int_equal(in_child(record_a_rank, &stage), 0);
+    assert_int_equal(unsetenv("RANK") | unsetenv("WORLD_SIZE"), 0);
+    stage_close(&stage);
+}
+
 static void test_the_file_knows_its_process(void **state)
 {
     static const char *const facts[] = {"color", "blue", "empty", "", NULL};
@@ -259,6 +291,7 @@ int main(void)
         cmocka_unit_test(test_installing),
         cmocka_unit_test(test_open_phases_are_in_the_copy),
         cmocka_unit_test(test_a_snapshot_copies_what_is_not_in_the_run_directory),
+        cmocka_unit_test(test_a_rank_that_is_set_before_the_first_record_counts),
         cmocka_unit_test(test_without_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
