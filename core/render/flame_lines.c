@@ -11,6 +11,7 @@
 #include "render/escape.h"
 #include "render/json.h"
 #include "render/lines.h"
+#include "render/text.h"
 
 enum { NAME_COLUMNS = 200, PATH_COLUMNS = 80 };
 
@@ -29,7 +30,8 @@ static void frame_name(const struct lp_line_report *report, const struct lp_line
 {
     const struct lp_line_function *function = &report->functions[stack->function];
     const char *file = base_name(report->files[function->file].path);
-    (void)lp__escape_label(out, function->name.bytes, function->name.len, NAME_COLUMNS, true);
+    struct lp_text name = lp__shown_name(function->name);
+    (void)lp__escape_label(out, name.bytes, name.len, NAME_COLUMNS, true);
     lp__buf_adds(out, " (");
     (void)lp__escape_label(out, file, strlen(file), PATH_COLUMNS, true);
     lp__buf_addf(out, ":%" PRIu32 ")%s", function->first_line, stack->shared ? shared_mark : "");
@@ -170,7 +172,7 @@ void lp__render_lines_speedscope(const struct lp_line_report *report, const stru
     lp__json_init(&json, out, 0);
     lp__json_open(&json, '{');
     lp__put_text(&json, "$schema", "https://www.speedscope.app/file-format-schema.json");
-    lp__put_text(&json, "exporter", "lineprofiler " LP_VERSION);
+    lp__put_text(&json, "exporter", "lineprofiler");
     lp__put_text(&json, "name", "lines");
     lp__put_u64(&json, "activeProfileIndex", 0);
     put_frames(&json, report);

@@ -47,8 +47,8 @@ void lp__render_lines_top(const struct lp_line_report *report, const struct lp_l
 void lp__render_lines_regions(const struct lp_line_report *report, const struct lp_lines_options *options,
                               struct lp_buf *out);
 
-/* LINES of a run's text report: the hottest lines and the functions.  `started`: something stands above.  Nothing for a
- * report that has no functions and nothing to say. */
+/* LINES of a run's text report: the functions with the most time, and the hottest lines.  `started`: something stands
+ * above.  Nothing for a report that has no functions and nothing to say. */
 void lp__render_lines_section(const struct lp_line_report *report, const struct lp_text_options *text, uint32_t top,
                               bool started, struct lp_buf *out);
 

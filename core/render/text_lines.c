@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/fmt.h"
 #include "base/utf8.h"
 #include "render/escape.h"
+#include "render/text.h"
 
 enum { WIDTH = 100, NUMBER = 8, HITS = 10, TIME = 15, SHARE = 10, SOURCE = 50, PATH_MOST = 1000, NAME_MOST = 200 };
 
@@ -176,11 +176,12 @@ void lp__lines_place_cell(struct lp_lines_page *page, const struct lp_line_funct
 {
     const char *path = page->report->files[function->file].path;
     struct lp_buf whole;
-    size_t len = function->name.len < 900 ? function->name.len : 900;
+    struct lp_text name = lp__shown_name(function->name);
+    size_t len = name.len < 900 ? name.len : 900;
     lp__buf_init(&whole, (size_t)2 << 20);
     lp__buf_adds(&whole, short_path(path, page->options->project));
     lp__buf_adds(&whole, "::");
-    lp__buf_add(&whole, function->name.bytes + function->name.len - len, len);
+    lp__buf_add(&whole, name.bytes + name.len - len, len);
     size_t used = lp__escape_label(page->out, whole.len ? whole.data : "?", whole.len ? whole.len : 1, columns,
                                    page->options->utf8);
     lp__buf_release(&whole);
@@ -265,7 +266,8 @@ static void function_head(struct lp_lines_page *page, const struct lp_line_funct
     lp__buf_adds(page->out, "File: ");
     (void)lp__escape_label(page->out, file->path, strlen(file->path), PATH_MOST, utf8);
     lp__buf_adds(page->out, "\nFunction: ");
-    (void)lp__escape_label(page->out, function->name.bytes, function->name.len, NAME_MOST, utf8);
+    struct lp_text name = lp__shown_name(function->name);
+    (void)lp__escape_label(page->out, name.bytes, name.len, NAME_MOST, utf8);
     lp__buf_addf(page->out, " at line %" PRIu32 "\nTotal time: ", function->first_line);
     lp__lines_add_time(page, page->options->raw ? function->total_ns : function->corrected_total_ns);
     lp__buf_addc(page->out, '\n');

@@ -10,7 +10,12 @@
 #include "render/text.h"
 #include "render/text_lines.h"
 
-enum { FIGURES = 42, PLACE = 24 };
+enum { FIGURES = 42, PLACE = 18, WIDE_PLACE = 30 };
+
+static unsigned place_columns(const struct lp_page *page)
+{
+    return page->width < LP_TEXT_WIDTH_WIDE ? PLACE : WIDE_PLACE;
+}
 
 static const char *base_name(const char *path)
 {
@@ -33,7 +38,7 @@ static void source_cell(struct lp_page *page, const struct lp_line_report *repor
 {
     struct lp_text text = {"", 0};
     char copy[512];
-    if (!lp__line_text(&report->files[function->file], line, &text)) text = function->name;
+    if (!lp__line_text(&report->files[function->file], line, &text)) text = lp__shown_name(function->name);
     while (text.len && strchr(" \t\f", *text.bytes))
         text.bytes++, text.len--;
     size_t len = text.len < sizeof copy ? text.len : sizeof copy;
@@ -55,19 +60,26 @@ static double share_of(const struct lp_line_report *report, double ns)
     return report->profiled_ns > 0 ? fmin(1, ns / report->profiled_ns) : LP_NAN;
 }
 
+static void hits_text(char *out, size_t cap, const struct lp_line_row *row)
+{
+    char count[LP_FMT_CAP];
+    bool none = row->mark == LP_ROW_PART && !row->hits; /* it executes nothing of its own */
+    (void)snprintf(out, cap, "%s%s", none ? "-" : lp__fmt_count(count, sizeof count, row->hits),
+                   row->mark == LP_ROW_EVENTS ? "*" : "");
+}
+
 /* Returns whether a row shows line events. */
 static bool hot_rows(struct lp_page *page, const struct lp_line_report *report, size_t most)
 {
-    unsigned source = page->width - FIGURES - PLACE - 1;
+    unsigned place = place_columns(page), source = page->width - FIGURES - place - 1;
     bool marked = false;
     for (size_t i = 0; i < report->hot_count && i < most; i++) {
         const struct lp_line_function *function = &report->functions[report->hot[i].function];
         const struct lp_line_row *row = &function->rows[report->hot[i].row];
-        char hits[LP_FMT_CAP + 1];
-        (void)lp__fmt_count(hits, LP_FMT_CAP, row->hits);
-        if (row->mark == LP_ROW_EVENTS) strcat(hits, "*");
+        char hits[LP_FMT_CAP + 2];
+        hits_text(hits, sizeof hits, row);
         marked |= row->mark == LP_ROW_EVENTS;
-        place_cell(page, report, function, row->line, PLACE);
+        place_cell(page, report, function, row->line, place);
         source_cell(page, report, function, row->line, source);
         figures(page, hits, row->self_ns, row->inclusive_ns, share_of(report, row->self_ns));
     }
@@ -76,12 +88,13 @@ static bool hot_rows(struct lp_page *page, const struct lp_line_report *report, 
 
 static void functions(struct lp_page *page, const struct lp_line_report *report, size_t most)
 {
-    unsigned name = page->width - FIGURES - PLACE - 1;
+    unsigned place = place_columns(page), name = page->width - FIGURES - place - 1;
     for (size_t i = 0; i < report->function_count && i < most; i++) {
         const struct lp_line_function *function = &report->functions[i];
         char calls[LP_FMT_CAP];
-        place_cell(page, report, function, function->first_line, PLACE);
-        lp__page_cell(page, function->name.bytes, function->name.len, name);
+        place_cell(page, report, function, function->first_line, place);
+        struct lp_text shown = lp__shown_name(function->name);
+        lp__page_cell(page, shown.bytes, shown.len, name);
         figures(page, lp__fmt_count(calls, sizeof calls, function->calls), function->self_ns, function->total_ns,
                 share_of(report, function->total_ns));
     }
@@ -141,14 +154,14 @@ void lp__render_lines_section(const struct lp_line_report *report, const struct 
     if (!report->function_count && !lp__lines_has_notes(report)) return;
     lp__page_block(&page);
     if (report->hot_count) {
+        titles(&page, "FUNCTIONS", "calls", "total", "% tot.");
+        functions(&page, report, most);
+        more(&page, report->function_count, most, "functions");
+        lp__page_block(&page);
         titles(&page, "LINES", "hits", "inclusive", "% self");
         bool marked = hot_rows(&page, report, most);
         more(&page, report->hot_count, most, "lines");
         cost(&page, report, marked);
-        lp__page_block(&page);
-        titles(&page, "FUNCTIONS", "calls", "total", "% tot.");
-        functions(&page, report, most);
-        more(&page, report->function_count, most, "functions");
     } else {
         lp__page_sentence(&page, 0, "", LP_INK_PLAIN, "LINES: none were recorded.");
     }

@@ -204,7 +204,7 @@ void lp__render_lines_regions(const struct lp_line_report *report, const struct 
         region_table(&page, i);
     if (report->region_count)
         remark(&page);
-    else
+    else if (report->hot_count)
         lp__buf_adds(out, "No region was opened while lines were recorded.\n");
     lp__lines_closing(&page);
 }
