@@ -99,7 +99,7 @@ class LineProfiler:
         self._exported: _settings.Exported | None = None
         self._resolved: dict[int, set[int]] = {}  # code objects by their session, both by id; both are kept alive
         self._noted: dict[str, str] = {}
-        self._entered = self._active = False
+        self._entered = self._active = self._is_child = False
         self._pid = os.getpid()
 
     @property

@@ -78,6 +78,8 @@ def note_facts(profiler: "LineProfiler") -> None:
     recording, session = profiler._recording, profiler._session or profiler._outer
     if recording is None or session is None or not recording.is_open:
         return
+    if profiler._is_child and not session.codes():  # a fact alone would make a file
+        return
     left_out = sorted(outside(profiler).items(), key=lambda item: (-item[1], item[0]))[:_MOST_NOTED]
     facts = {
         "lines.mechanism": session.mechanism,
