@@ -154,6 +154,7 @@ def test_other_name_of_the_package() -> None:
         "FunctionStats",
         "LineProfiler",
         "LineStats",
+        "ProfilerConfig",
         "__version__",
         "accounting",
         "start_profiling",
