@@ -19,12 +19,17 @@ static PyObject *raised(PyObject *module, const struct lp_error *err)
 
 /* -- code_places ------------------------------------------------------------------------------------------------- */
 
+/* Nothing is an empty bytes object, not None. */
+static PyObject *bytes_of(const void *memory, size_t len)
+{
+    return PyBytes_FromStringAndSize(memory ? memory : "", (Py_ssize_t)len);
+}
+
 static PyObject *places_as_bytes(const struct lp_code_slots *slots)
 {
-    return Py_BuildValue("(y#y#y#)", (const char *)slots->slots, (Py_ssize_t)(slots->slot_count * sizeof *slots->slots),
-                         (const char *)slots->branch_places,
-                         (Py_ssize_t)(slots->branch_count * sizeof *slots->branch_places),
-                         (const char *)slots->branches, (Py_ssize_t)(slots->branch_count * sizeof *slots->branches));
+    return Py_BuildValue("(NNN)", bytes_of(slots->slots, slots->slot_count * sizeof *slots->slots),
+                         bytes_of(slots->branch_places, slots->branch_count * sizeof *slots->branch_places),
+                         bytes_of(slots->branches, slots->branch_count * sizeof *slots->branches));
 }
 
 static PyObject *code_places(PyObject *module, PyObject *args)
@@ -97,8 +102,8 @@ static void point_at_buffers(struct sums_call *call)
 
 static PyObject *sums_as_bytes(const struct lp_statement_sums *sums)
 {
-    return Py_BuildValue("(y#y#O)", (const char *)sums->rows, (Py_ssize_t)(sums->row_count * sizeof *sums->rows),
-                         (const char *)sums->terms, (Py_ssize_t)(sums->term_count * sizeof *sums->terms),
+    return Py_BuildValue("(NNO)", bytes_of(sums->rows, sums->row_count * sizeof *sums->rows),
+                         bytes_of(sums->terms, sums->term_count * sizeof *sums->terms),
                          sums->wants_branch ? Py_True : Py_False);
 }
 

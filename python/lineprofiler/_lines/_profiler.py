@@ -358,6 +358,8 @@ class LineProfiler:
     def to_json(self, path: "str | os.PathLike[str] | None" = None) -> "str | None":
         """Write everything as JSON; without a path, return it."""
         if path is None:
+            self._made_session()  # a document also of nothing
+            _resolve.all_of(self)
             return _results.render(self, "json")
         _results.write(self, path, "json")
         return None

@@ -55,7 +55,12 @@ def _resolve(profiler: "LineProfiler", session: "_core.LineSession", code: "Code
 
     profiler._resolved[id(session)].add(id(code))
     text = _text_of(code.co_filename, texts)
-    record = None if text is None else sums.sums_record(sums.raw_code(code), 0, text, 0)
+    if text is None:
+        return
+    try:
+        record = sums.sums_record(sums.raw_code(code), 0, text, 0)
+    except Exception:  # a fault of ours is not the program's: its rows are shown as line events
+        return
     if record is not None:
         session.put_sums(code, record)
 
