@@ -37,7 +37,12 @@ static int keep_wanted(struct lp_load *load)
         lp__arena_alloc(&run->arena, (load->process_count ? load->process_count : 1) * sizeof *run->processes);
     if (!run->processes) return LP_ERR_NO_MEMORY;
     for (size_t i = 0; i < load->process_count; i++)
-        if (load->wanted[i] && !load->processes[i].lines_only) run->processes[run->process_count++] = load->processes[i];
+        if (load->wanted[i] && !load->processes[i].lines_only)
+            run->processes[run->process_count++] = load->processes[i];
+    run->line_processes = run->processes + run->process_count;
+    for (size_t i = 0; i < load->process_count; i++)
+        if (load->wanted[i] && load->processes[i].lines_only)
+            run->line_processes[run->line_process_count++] = load->processes[i];
     load->process_count = 0; /* the trees have a new owner */
     return LP_OK;
 }

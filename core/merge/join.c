@@ -318,10 +318,11 @@ static int name_deepest(struct lp_join *join, const struct deepest *deepest)
     return rc;
 }
 
-static void set_times(struct lp_join *join)
+void lp__join_times(struct lp_join *join)
 {
     struct lp_run_process *process = join->process;
     const struct lp_clock_line *line = join->line;
+    process->verdict = lp__verdict_of(join->life, process->open > 0);
     process->ns_per_tick = line->ns_per_tick;
     process->clock_stepped = line->stepped;
     process->clock_guessed = line->guessed;
@@ -346,8 +347,7 @@ int lp__join_image(struct lp_join *join)
     if (rc) return rc;
     add_threads(join);
     add_paths(join, &deepest);
-    set_times(join);
-    join->process->verdict = lp__verdict_of(join->life, join->process->open > 0);
+    lp__join_times(join);
     join->process->damaged |= join->process->damaged_nodes > 0;
     return name_deepest(join, &deepest);
 }

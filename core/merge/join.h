@@ -55,6 +55,8 @@ void lp__join_scratch_release(struct lp_join_scratch *scratch);
 
 /* Adds the image; fills the process's sums, verdict and times.  LP_ERR_NO_MEMORY only. */
 LP_WARN_UNUSED int lp__join_image(struct lp_join *join);
+/* Its last step, all there is to do for a file without phases: when the process ran, and how it ended. */
+void lp__join_times(struct lp_join *join);
 
 /* -- between paths.c and join.c ---------------------------------------------------------------------------------- */
 

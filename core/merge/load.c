@@ -159,6 +159,7 @@ static int join_item(struct lp_load *load, const struct lp_load_item *item, cons
     };
     join.end_ticks = lp__end_ticks(&item->image, line, join.life, &load->now);
     int rc = join_lines(load, item, line, join.end_ticks);
+    if (process->lines_only) lp__join_times(&join);
     if (rc || process->lines_only) return rc;
     rc = role_index(load, process->role, &process->role_index);
     if (rc) return rc;

@@ -154,6 +154,8 @@ struct lp_run {
     size_t attempt_count;
     struct lp_run_process *processes; /* of the chosen attempt(s), by role, rank, start */
     size_t process_count;
+    struct lp_run_process *line_processes; /* files of line tables (lines_only) of the same */
+    size_t line_process_count;
     struct lp_run_role *roles; /* by top_wall_ns, largest first; one may be "": its files do not say */
     size_t role_count;
     struct lp_run_bad_file *bad; /* unreadable, denied or damaged beyond use */
