@@ -43,7 +43,7 @@ static int render_paths(struct request *request, const struct lp_line_report *re
 
 static int render_report(struct request *request, const struct lp_line_report *report)
 {
-    struct lp_html_options html = {.title = request->title};
+    struct lp_html_options html = {.title = request->title, .why = request->options.why};
     switch (request->form) {
     case FORM_FUNCTIONS:
         lp__render_lines_functions(report, &request->options, &request->out);

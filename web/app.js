@@ -44,6 +44,14 @@ export class Page {
   /** @param {any} data the parsed block @param {View[]} views */
   constructor(data, views) {
     this.data = data;
+    /** @type {Map<string, LiveView>} */
+    this.live = new Map();
+    /** @type {Map<string, import("./lines.js").Lines>} */
+    this.lineCache = new Map();
+    /** @type {Map<number, ReturnType<typeof hottestLines>>} */
+    this.hotCache = new Map();
+    /** @type {Map<string, import("./data.js").Call[]>} */
+    this.callsByPlace = new Map();
     this.state = readState(location.hash);
     this.views = views;
     this.model = this.take(this.state.raw);
@@ -56,14 +64,10 @@ export class Page {
   /** The model with these times, and everything that was made of another one forgotten. @param {boolean} raw @returns {Model} */
   take(raw) {
     const model = decodeLines(this.data, !raw);
-    /** @type {Map<string, LiveView>} */
-    this.live = new Map();
-    /** @type {Map<string, import("./lines.js").Lines>} */
-    this.lineCache = new Map();
-    /** @type {Map<number, ReturnType<typeof hottestLines>>} */
-    this.hotCache = new Map();
-    /** @type {Map<string, import("./data.js").Call[]>} */
-    this.callsByPlace = new Map();
+    this.live.clear();
+    this.lineCache.clear();
+    this.hotCache.clear();
+    this.callsByPlace.clear();
     for (const call of model.calls) {
       const key = `${model.functions[call.caller].file} ${call.line}`;
       this.callsByPlace.set(key, [...(this.callsByPlace.get(key) ?? []), call]);

@@ -52,7 +52,7 @@ export function decodeLines(raw, wanted) {
     corrected,
     run: cleanRun(raw.run),
     totals: corrected ? { ...raw.totals, profiled_ns: raw.totals.corrected_ns } : raw.totals,
-    notes: raw.notes.map(visible),
+    notes: raw.notes.map((/** @type {string} */ note) => note.trim().split("\n").map(visible).join("\n")),
     outside: raw.outside.map((/** @type {[string, number]} */ [path, calls]) => [visible(path), calls]),
     files,
     functions,
@@ -67,7 +67,8 @@ export function decodeLines(raw, wanted) {
 
 /** @param {any} run @returns {Run} */
 function cleanRun(run) {
-  const clean = (/** @type {any} */ value) =>
+  /** @type {(value: any) => any} */
+  const clean = (value) =>
     typeof value === "string" ? visible(value) : Array.isArray(value) ? value.map(clean) : value;
   return /** @type {Run} */ (Object.fromEntries(Object.entries(run).map(([key, value]) => [key, clean(value)])));
 }

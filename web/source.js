@@ -8,7 +8,7 @@ import { HEAT_LEVELS, heatLevel, scaleEnds } from "./heat.js";
 import { EXECUTED, MISSED, functionAt } from "./lines.js";
 import { openQuotes, tokensOf } from "./python.js";
 import { Table } from "./table.js";
-import { visible } from "./text.js";
+import { splitPath, visible } from "./text.js";
 import { ROW_HEIGHT, stripLevels } from "./window.js";
 import { BASE, costInWords, sourceState } from "./words.js";
 
@@ -82,7 +82,9 @@ class Source {
     const top = file === this.file ? this.table.scroller.scrollTop : 0;
     this.file = file;
     this.levels = Uint8Array.from(this.lines.self, (self) => heatLevel(self, model.totals.profiled_ns, state.scale));
-    this.title.textContent = path;
+    const { folder, name } = splitPath(path);
+    this.title.replaceChildren(el("span", { class: "folder" }, folder), el("span", { class: "name" }, name));
+    this.title.title = path;
     this.tools.replaceChildren(...this.toolbar(state));
     this.none.hidden = Boolean(text);
     this.none.textContent = text ? "" : `The source text is not shown: ${sourceState(source)}. The numbers are those of its lines.`;

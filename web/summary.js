@@ -28,7 +28,7 @@ export const summaryView = {
       finding(page),
       numbers(page, marks),
       page.model.rows.line.length ? topLines(page, marks) : null,
-      page.model.functions.length ? el("div", { class: "pair" }, topFunctions(page, marks), topRegions(page, marks)) : null,
+      page.model.rows.line.length ? el("div", { class: "pair" }, topFunctions(page, marks), topRegions(page, marks)) : null,
       notes("Notes", page.model.notes),
       notes("What is not in this report", missingOf(page.model)),
     );

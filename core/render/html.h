@@ -8,6 +8,7 @@
 
 struct lp_html_options {
     const char *title; /* raw bytes; NULL or "": the command line that was run */
+    const char *why;   /* raw bytes: why there is nothing, said where there is nothing; NULL: what the report tells */
 };
 
 /* The page of a line report: summary, source, functions, regions.  `options` may be NULL.  Memory and the buffer's

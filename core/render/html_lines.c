@@ -270,7 +270,7 @@ static void put_regions(struct lp_page_data *data, const struct lp_line_report *
 
 /* -- the whole --------------------------------------------------------------------------------------------------- */
 
-static void put_totals(struct lp_json *json, const struct lp_line_report *report)
+static void put_totals(struct lp_json *json, const struct lp_line_report *report, const char *why)
 {
     lp__put_open(json, "totals", '{');
     lp__put_ns(json, "profiled_ns", report->profiled_ns);
@@ -288,6 +288,7 @@ static void put_totals(struct lp_json *json, const struct lp_line_report *report
     lp__put_open(json, "notes", '[');
     for (size_t i = 0; i < report->note_count; i++)
         lp__json_text(json, report->notes[i]);
+    if (why) lp__json_text(json, why);
     lp__json_close(json, ']');
     lp__put_open(json, "outside", '[');
     for (size_t i = 0; i < report->outside_count && i < MOST_OUTSIDE; i++) {
@@ -301,7 +302,7 @@ static void put_totals(struct lp_json *json, const struct lp_line_report *report
 
 struct subject {
     const struct lp_line_report *report;
-    const char *title;
+    const char *title, *why; /* why: NULL where there is something */
 };
 
 static void put_data(struct lp_page_data *data, const void *opaque)
@@ -310,7 +311,7 @@ static void put_data(struct lp_page_data *data, const void *opaque)
     lp__put_u64(&data->json, "schema", 1);
     lp__put_text(&data->json, "kind", "lines");
     lp__page_run(data, subject->report->run, subject->title);
-    put_totals(&data->json, subject->report);
+    put_totals(&data->json, subject->report, subject->why);
     put_files(data, subject->report);
     put_functions(data, subject->report);
     put_rows(&data->json, subject->report);
@@ -321,21 +322,25 @@ static void put_data(struct lp_page_data *data, const void *opaque)
 static void put_plain(struct lp_buf *out, const void *opaque)
 {
     const struct subject *subject = opaque;
-    lp__html_lines_plain(out, subject->report, subject->title);
+    lp__html_lines_plain(out, subject->report, subject->title, subject->why);
 }
 
 static const char *title_of(const struct lp_line_report *report, const struct lp_html_options *options)
 {
+    const struct lp_run *run = report->run;
     if (options && options->title && options->title[0]) return options->title;
-    for (size_t i = 0; i < report->run->process_count; i++)
-        if (report->run->processes[i].argv && report->run->processes[i].argv[0]) return report->run->processes[i].argv;
+    for (size_t i = 0; i < run->line_process_count; i++)
+        if (run->line_processes[i].argv && run->line_processes[i].argv[0]) return run->line_processes[i].argv;
+    for (size_t i = 0; i < run->process_count; i++)
+        if (run->processes[i].argv && run->processes[i].argv[0]) return run->processes[i].argv;
     return "lines";
 }
 
 void lp__render_lines_html(const struct lp_line_report *report, const struct lp_html_options *options,
                            struct lp_buf *out)
 {
-    const struct subject subject = {report, title_of(report, options)};
+    const char *why = options && !report->hot_count ? options->why : NULL;
+    const struct subject subject = {report, title_of(report, options), why && why[0] ? why : NULL};
     const struct lp_page page = {subject.title, &subject, put_data, put_plain};
     lp__page_write(&page, out);
 }

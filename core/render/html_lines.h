@@ -7,7 +7,8 @@
 #include "base/buf.h"
 
 /* The main tables for readers without scripts: hottest lines, functions, regions, the annotated source of the functions
- * with the most time, and what the reader must know.  Its length has a ceiling, whatever the report. */
-void lp__html_lines_plain(struct lp_buf *out, const struct lp_line_report *report, const char *title);
+ * with the most time, and what the reader must know.  Its length has a ceiling, whatever the report.
+ * `why`: NULL, or one more sentence of those. */
+void lp__html_lines_plain(struct lp_buf *out, const struct lp_line_report *report, const char *title, const char *why);
 
 #endif

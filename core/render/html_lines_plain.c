@@ -175,7 +175,18 @@ static void sources(struct lp_buf *out, const struct lp_line_report *report)
                      report->function_count - shown);
 }
 
-void lp__html_lines_plain(struct lp_buf *out, const struct lp_line_report *report, const char *title)
+static void sentence(struct lp_buf *out, const char *text)
+{
+    lp__buf_adds(out, "<p class=\"note\">");
+    for (size_t len; *text; text += len) {
+        len = strcspn(text, "\n");
+        lp__html_text(out, text, len);
+        if (text[len]) lp__buf_add(out, &text[len++], 1);
+    }
+    lp__buf_adds(out, "</p>\n");
+}
+
+void lp__html_lines_plain(struct lp_buf *out, const struct lp_line_report *report, const char *title, const char *why)
 {
     char total[LP_FMT_CAP], events[LP_FMT_CAP];
     lp__buf_adds(out, "<main class=\"plain\"><h1>");
@@ -184,11 +195,9 @@ void lp__html_lines_plain(struct lp_buf *out, const struct lp_line_report *repor
                  lp__fmt_duration(total, sizeof total, report->corrected_ns),
                  lp__fmt_count(events, sizeof events, report->events),
                  isnan(report->event_cost_ns) ? "what one costs was not measured" : "what they cost is taken off");
-    for (size_t i = 0; i < report->note_count; i++) {
-        lp__buf_adds(out, "<p>");
-        lp__html_text(out, report->notes[i], strlen(report->notes[i]));
-        lp__buf_adds(out, "</p>\n");
-    }
+    for (size_t i = 0; i < report->note_count; i++)
+        sentence(out, report->notes[i]);
+    if (why) sentence(out, why);
     hot_lines(out, report);
     functions(out, report);
     regions(out, report);
