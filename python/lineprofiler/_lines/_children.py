@@ -129,6 +129,7 @@ def _record(fields: "dict[str, list[str]]", program: "CodeType | None") -> None:
     )
     if program is not None:
         profiler._scope = Scope(project, config, program)
+    profiler._is_program = "pid" in fields
     profiler._is_child = "project" in fields and "pid" not in fields
     os.environ.pop(ENV_LINES, None)
     profiler.start()  # puts the variable back, as children need it

@@ -99,7 +99,7 @@ class LineProfiler:
         self._exported: _settings.Exported | None = None
         self._resolved: dict[int, set[int]] = {}  # code objects by their session, both by id; both are kept alive
         self._noted: dict[str, str] = {}
-        self._entered = self._active = self._is_child = False
+        self._entered = self._active = self._is_child = self._is_program = False
         self._pid = os.getpid()
 
     @property
@@ -216,6 +216,7 @@ class LineProfiler:
             for code in self._added:
                 self._outer.add(code)
             if not self._active:
+                _ = self._outer.event_cost_ns  # once per process, and not while anything records
                 self._outer.start()
         else:
             for code in codes:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 SORTS = ("time", "line", "self", "hits")
+_SCOPE_OF_BLOCK = "profiler.scope() lists them all; project_folder= or [tool.lineprofiler] include changes the scope."
+_SCOPE_OF_RUN = "--explain-scope lists them all; --project, --include or [tool.lineprofiler] changes the scope."
 _TOP_OUTSIDE = 5
 _MOST_NOTED = 50
 
@@ -253,7 +255,7 @@ def explain_empty(profiler: "LineProfiler") -> str:
     left_out = sorted(outside(profiler).items(), key=lambda item: (not scope.in_project(item[0]), -item[1], item[0]))
     if not left_out:
         return (
-            "No lines were recorded: no Python function was called inside the block in this process."
+            f"No lines were recorded: no Python function was called {_where(profiler)} in this process."
             + _other_processes(profiler)
         )
     return _explain_scope(profiler, left_out)
@@ -264,7 +266,7 @@ def _explain_scope(profiler: "LineProfiler", left_out: "list[tuple[str, int]]") 
 
     root = printable(profiler.project_folder)
     lines = [
-        f"No lines were recorded: nothing that was called inside the block is in scope, which is {root}.",
+        f"No lines were recorded: nothing that was called {_where(profiler)} is in scope, which is {root}.",
         "Called, but left out:",
     ]
     for filename, count in left_out[:_TOP_OUTSIDE]:
@@ -272,8 +274,12 @@ def _explain_scope(profiler: "LineProfiler", left_out: "list[tuple[str, int]]") 
         lines.append(f"  {printable(filename)} {reason} ({count:,} {'function' if count == 1 else 'functions'})")
     if len(left_out) > _TOP_OUTSIDE:
         lines.append(f"  and {len(left_out) - _TOP_OUTSIDE:,} more files")
-    lines.append("profiler.scope() lists them all; project_folder= or [tool.lineprofiler] include changes the scope.")
+    lines.append(_SCOPE_OF_RUN if profiler._is_program else _SCOPE_OF_BLOCK)
     return "\n".join(lines) + _other_processes(profiler)
+
+
+def _where(profiler: "LineProfiler") -> str:
+    return "by the program" if profiler._is_program else "inside the block"
 
 
 def _other_processes(profiler: "LineProfiler") -> str:
