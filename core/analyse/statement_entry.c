@@ -62,9 +62,11 @@ static unsigned origins_of(struct lp_statement_pass *pass, const struct lp_flow_
 
 enum verdict { NOT_ENTRY, ENTRY, MIXED };
 
-static bool closes_send(const struct lp_statement_pass *pass, const struct lp_flow_edge *edge)
+/* A loop inside an expression: that of an await, or one that the compiler wrote for `any(…)`, `tuple(…)` of a generator
+ * expression. */
+static bool closes_inner(const struct lp_statement_pass *pass, const struct lp_flow_edge *edge)
 {
-    return edge->from != LP_FLOW_ENTRY && pass->shape.instrs[edge->from].classes & LP_OP_SEND;
+    return pass->shape.instrs[edge->from].classes & LP_OP_SEND || pass->shape.instrs[edge->to].classes & LP_OP_FOR_ITER;
 }
 
 /* Whether straight code from here leads to the loop's test or body again.  What a `break` jumps to may carry the
@@ -93,7 +95,7 @@ static enum verdict judge(struct lp_statement_pass *pass, const struct lp_flow_e
     bool exact = pass->unit_of[edge->to] == unit, repeats = kind == LP_UNIT_WHILE || kind == LP_UNIT_ASYNC_FOR;
     if (edge->cleans_up) return NOT_ENTRY;
     if (from & FROM_TOO_MANY) return MIXED;
-    if (exact && edge->back && !lp__unit_is_part(record) && !closes_send(pass, edge)) return ENTRY;
+    if (exact && edge->back && !lp__unit_is_part(record) && !closes_inner(pass, edge)) return ENTRY;
     if (repeats && from & FROM_WITHIN && goes_round(pass, edge->to, unit))
         from = (from & ~(unsigned)FROM_WITHIN) | FROM_OUTSIDE;
     if (from == FROM_OUTSIDE) return ENTRY;
@@ -141,6 +143,40 @@ static struct lp_count runs_of(struct lp_statement_pass *pass, uint32_t unit, ui
     return sum;
 }
 
+/* Where the target of a loop begins: what is done first with an item. */
+static uint64_t target_place(const struct lp_statement_pass *pass, uint32_t instr)
+{
+    const struct lp_code_instr *instrs = pass->shape.instrs;
+    uint32_t next = instr + 1;
+    while (next + 1 < pass->shape.count && instrs[next].classes & LP_OP_GLUE)
+        next++;
+    if (next >= pass->shape.count) return UINT64_MAX;
+    return (uint64_t)instrs[next].line << 32 | (pass->has_columns ? instrs[next].column : 0);
+}
+
+/* Rounds of a `for`: its FOR_ITER, in all copies.  One that the compiler wrote into its iterable has no target, and
+ * what it does with an item stands behind the target in the source. */
+static struct lp_count rounds_of_for(struct lp_statement_pass *pass, uint32_t unit, uint32_t *found)
+{
+    struct lp_members members = lp__pass_members(pass, unit);
+    struct lp_count sum = lp__count_none();
+    uint64_t first = UINT64_MAX;
+    *found = 0;
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < members.count; i++) {
+            uint32_t instr = members.instrs[i];
+            if (pass->unit_of[instr] != unit || !(pass->shape.instrs[instr].classes & LP_OP_FOR_ITER)) continue;
+            if (!pass->flow.reached[instr]) continue;
+            uint64_t place = target_place(pass, instr);
+            if (round == 0 && place < first) first = place;
+            if (round == 0 || place != first) continue;
+            ++*found;
+            sum = lp__count_add(&pass->counts, sum, lp__count_run(&pass->counts, instr), 1);
+        }
+    }
+    return *found > 1 && !pass->has_columns ? lp__count_unknown() : sum;
+}
+
 /* Whether straight code leads to an instruction from where the unit is entered. */
 static bool begins_test(struct lp_statement_pass *pass, uint32_t instr, uint32_t unit)
 {
@@ -183,7 +219,7 @@ struct lp_count lp__pass_executions(struct lp_statement_pass *pass, uint32_t uni
     uint32_t found;
     if (kind == LP_UNIT_LAMBDA) return lp__count_calls(&pass->counts);
     if (kind == LP_UNIT_FOR || kind == LP_UNIT_COMP_FOR) {
-        struct lp_count runs = runs_of(pass, unit, LP_OP_FOR_ITER, &found);
+        struct lp_count runs = rounds_of_for(pass, unit, &found);
         if (found || kind == LP_UNIT_COMP_FOR) return runs;
     }
     if (kind == LP_UNIT_WHILE && record->kind & LP_UNIT_ONE_LINE) {

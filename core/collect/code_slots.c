@@ -43,9 +43,13 @@ static bool is_on(const struct lp_code_shape *shape, uint32_t index, uint32_t li
     return index < shape->count && shape->instrs[index].line == line;
 }
 
+/* Whether nothing happens from here on but a jump back. */
 static bool goes_back(const struct lp_code_shape *shape, uint32_t index)
 {
     const struct lp_code_instr *instr = &shape->instrs[index];
+    while (index + 1 < shape->count && instr->classes & LP_OP_GLUE && !(instr->classes & LP_OP_ENDS) &&
+           instr->target == LP_NO_INSTR)
+        instr = &shape->instrs[++index];
     return instr->classes & LP_OP_ENDS && instr->target <= index;
 }
 

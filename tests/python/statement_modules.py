@@ -162,7 +162,7 @@ except ValueError: pass
 """,
     "ast": """
 t = m.parse('def f(a, *b, c=1, **d):\\n  for i in range(3):\\n    if a and not b: yield [x for x in y if z]\\n    else: return f"{a!r:>{b}}"\\n  try: pass\\n  except (A, B) as e: raise\\n  finally: del x\\nclass A(B, metaclass=C): x: int = lambda: 3\\n')
-m.dump(t, indent=2); m.unparse(t); list(m.walk(t)); m.fix_missing_locations(t); m.literal_eval('[1, -2, {"a": (1+2j)}]'); m.get_docstring(t); m.increment_lineno(t)
+m.dump(t, indent=2); list(m.walk(t)); m.fix_missing_locations(t); m.literal_eval('[1, -2, {"a": (1+2j)}]'); m.get_docstring(t); m.increment_lineno(t)
 class V(m.NodeVisitor):
     def visit_Name(self, node): self.generic_visit(node)
 V().visit(t); m.NodeTransformer().visit(t)

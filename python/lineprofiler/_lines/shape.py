@@ -8,6 +8,10 @@ would give wrong numbers; code objects of another version are refused by the cor
 import opcode
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 # enum lp_opcode_class of core/collect/code_shape.h
 PREFIX, FORWARD, BACK, TO, CONDITIONAL, ENDS, FOR_ITER, SILENT = (1 << n for n in range(8))
 RESUME, SEND, HANDLER, BLOCK_END, CATCH_END, GLUE, STEADY, INVALID = (1 << n for n in range(8, 16))
@@ -72,10 +76,12 @@ def _classes(name: str, code: int, version: tuple[int, int]) -> int:
 
 
 def _cache_units(name: str, code: int) -> int:
-    entries: object = getattr(opcode, "_inline_cache_entries", None)
-    if isinstance(entries, dict):
-        return int(entries.get(name, 0))
-    return int(entries[code]) if isinstance(entries, list) else 0
+    entries: Any = getattr(opcode, "_inline_cache_entries", None)
+    if entries is None:  # 3.10
+        return 0
+    if isinstance(entries, list):  # 3.11, 3.12
+        return int(entries[code])
+    return int(entries.get(name, 0))
 
 
 _table: "bytes | None" = None
