@@ -259,12 +259,30 @@ struct lp_thread *lp__thread_find(struct lp_recording *recording)
     return NULL;
 }
 
-/* Makes it the one the hot path finds; false when the recording was closed meanwhile.  Sequentially consistent with
- * lp__recording_close: either that sees the pointer and clears it, or we see the mark. */
+static bool measures_cpu(const struct lp_thread *thread)
+{
+    return thread->cpu.fresh_until != UINT64_MAX;
+}
+
+/* From here on the hot path finds this state.  Only one state of an OS thread can tell whether that was switched out
+ * since a reading of its CPU time: the one used last, so the reading goes along. */
+static void switch_to(struct lp_thread *thread)
+{
+    struct lp_thread *from = lp__tls_thread;
+    lp__tls_thread = thread;
+    if (from == thread || !measures_cpu(thread)) return;
+    if (from && measures_cpu(from))
+        thread->cpu = from->cpu;
+    else
+        thread->cpu.rseq_field = NULL; /* the next reading is a real one */
+}
+
+/* False when the recording was closed meanwhile.  Sequentially consistent with lp__recording_close: either that sees
+ * the pointer and clears it, or we see the mark. */
 static bool point_at(struct lp_thread *thread, struct lp_recording *recording)
 {
     atomic_store(&thread->recording, recording);
-    lp__tls_thread = thread;
+    switch_to(thread);
     if (!atomic_load(&recording->closed)) return true;
     atomic_store(&thread->recording, NULL);
     return false;
@@ -273,9 +291,12 @@ static bool point_at(struct lp_thread *thread, struct lp_recording *recording)
 struct lp_thread *lp__thread_slow(struct lp_recording *recording)
 {
     int saved = errno;
-    struct lp_thread *thread = NULL;
+    struct lp_thread *thread = recording ? lp__thread_find(recording) : NULL;
+    if (thread && atomic_load_explicit(&thread->recording, memory_order_relaxed) == recording) {
+        switch_to(thread); /* a thread that records into several */
+        return thread;
+    }
     if (recording) {
-        thread = lp__thread_find(recording);
         if (thread == NULL) thread = attach(recording);
         if (thread && !point_at(thread, recording)) thread = NULL;
         if (thread) lp__background_start();

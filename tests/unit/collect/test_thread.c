@@ -128,6 +128,60 @@ static void test_two_recordings_in_several_threads(void **state)
     stage_close(&two);
 }
 
+static double cpu_ns_at(struct stage *stage, const char *path)
+{
+    struct readback rb;
+    struct node_sum sum;
+    stage_read(stage, &rb);
+    sum = phase_at(&rb, path);
+    readback_release(&rb);
+    return (double)sum.cpu_ns + (double)sum.cpu_ticks / lp__clock.ticks_per_ns;
+}
+
+/* That the thread was switched out is told once: to whichever recording asks first. */
+static void test_a_pause_is_no_cpu_time_in_either_of_two_recordings(void **state)
+{
+    const struct timespec pause = {.tv_nsec = 50000000};
+    struct stage first, second;
+    struct entry outer, inner;
+    int64_t before;
+    double used;
+    (void)state;
+    stage_open(&first);
+    stage_open(&second);
+    before = lp__thread_cpu_ns();
+    outer = begin_in(first.recording, "outer");
+    inner = begin_in(second.recording, "inner");
+    nanosleep(&pause, NULL);
+    entry_in(second.recording, "after");
+    assert_true(end_of(outer));
+    assert_true(end_of(inner));
+    used = (double)(lp__thread_cpu_ns() - before) + 1e6;
+    assert_true(cpu_ns_at(&first, "outer") <= used);
+    assert_true(cpu_ns_at(&second, "inner") <= used);
+    stage_close(&second);
+    stage_close(&first);
+}
+
+/* One that does not measure CPU lends nothing to one that does, and keeps its word. */
+static void test_a_recording_without_cpu_time_beside_one_with(void **state)
+{
+    struct lp_recording_options options = {.no_cpu = true};
+    struct stage with, without;
+    int i;
+    (void)state;
+    stage_open(&with);
+    stage_open_with(&without, &options);
+    for (i = 0; i < 3; i++) {
+        entry_in(without.recording, "p");
+        assert_true(lp__thread_of(without.recording)->cpu.real_ns == 0);
+        entry_in(with.recording, "p");
+        assert_true(lp__clock.cpu == LP_CPU_NONE || lp__thread_of(with.recording)->cpu.real_ns != 0);
+    }
+    stage_close(&without);
+    stage_close(&with);
+}
+
 static void test_a_state_is_made_at_the_first_record_only(void **state)
 {
     struct stage stage;
@@ -310,6 +364,8 @@ int main(void)
         cmocka_unit_test(test_threads_at_once_have_a_state_each),
         cmocka_unit_test(test_a_thread_has_one_state_for_each_recording),
         cmocka_unit_test(test_two_recordings_in_several_threads),
+        cmocka_unit_test(test_a_pause_is_no_cpu_time_in_either_of_two_recordings),
+        cmocka_unit_test(test_a_recording_without_cpu_time_beside_one_with),
         cmocka_unit_test(test_a_state_is_made_at_the_first_record_only),
         cmocka_unit_test(test_a_close_stops_every_thread),
         cmocka_unit_test(test_threads_let_go_of_what_was_closed),
