@@ -188,3 +188,17 @@ def reports(quick: bool) -> list[Row]:
         if count > 10
     ]
     return rows
+
+
+def pages(quick: bool) -> list[Row]:
+    lines = 20_000
+    printed = program("lines_page", lines, 3 if quick else 15)
+    sample = rounds_of(printed)["page"]
+    page, bare, source = (int(word) for word in printed[-1].split()[1:])
+    name = f"page of {lines:,} source lines"
+    return [
+        figure(f"{name}, CPU", median(sample.cpu_ns) / 1e9, "s", spread=quartiles([ns / 1e9 for ns in sample.cpu_ns])),
+        figure(f"{name}, size", page / 1e6, "MB"),
+        figure(f"{name}, size against the source's", page / source, "ratio"),
+        figure(f"{name}, bytes a line beyond the source", (page - bare) / lines, "B"),
+    ]

@@ -168,6 +168,7 @@ GROUPS: dict[str, tuple[str, Callable[[bool], list[Row]]]] = {
     "import": ("interpreter start", import_),
     "start": ("start", start),
     "report": ("the native program `lineprofiler report`, warm", in_c.reports),
+    "page": ("the page of a line report, in C", in_c.pages),
     "others": ("other tools, in an environment of their own, against the same baselines", others),
 }
 # Which group a word of --only may be found in, beside the names of the groups.

@@ -40,6 +40,8 @@ TARGETS: dict[str, Bound] = {
     "report of 1,000 processes x 200 paths, CPU": 0.5,
     "report of 1,000 processes x 200 paths, memory": 100.0,
     "report of 10,000 processes x 100 paths, CPU": 1.0,
+    "page of 20,000 source lines, CPU": 1.0,
+    "page of 20,000 source lines, bytes a line beyond the source": 100.0,
 }
 
 
