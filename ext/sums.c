@@ -25,11 +25,17 @@ static PyObject *bytes_of(const void *memory, size_t len)
     return PyBytes_FromStringAndSize(memory ? memory : "", (Py_ssize_t)len);
 }
 
+/* Records as bytes; a new reference. */
+static PyObject *as_bytes(const void *records, size_t count, size_t size)
+{
+    return PyBytes_FromStringAndSize(count ? records : "", (Py_ssize_t)(count * size));
+}
+
 static PyObject *places_as_bytes(const struct lp_code_slots *slots)
 {
-    return Py_BuildValue("(NNN)", bytes_of(slots->slots, slots->slot_count * sizeof *slots->slots),
-                         bytes_of(slots->branch_places, slots->branch_count * sizeof *slots->branch_places),
-                         bytes_of(slots->branches, slots->branch_count * sizeof *slots->branches));
+    return Py_BuildValue("(NNN)", as_bytes(slots->slots, slots->slot_count, sizeof *slots->slots),
+                         as_bytes(slots->branch_places, slots->branch_count, sizeof *slots->branch_places),
+                         as_bytes(slots->branches, slots->branch_count, sizeof *slots->branches));
 }
 
 static PyObject *code_places(PyObject *module, PyObject *args)
@@ -102,8 +108,8 @@ static void point_at_buffers(struct sums_call *call)
 
 static PyObject *sums_as_bytes(const struct lp_statement_sums *sums)
 {
-    return Py_BuildValue("(NNO)", bytes_of(sums->rows, sums->row_count * sizeof *sums->rows),
-                         bytes_of(sums->terms, sums->term_count * sizeof *sums->terms),
+    return Py_BuildValue("(NNO)", as_bytes(sums->rows, sums->row_count, sizeof *sums->rows),
+                         as_bytes(sums->terms, sums->term_count, sizeof *sums->terms),
                          sums->wants_branch ? Py_True : Py_False);
 }
 

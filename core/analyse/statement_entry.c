@@ -209,7 +209,8 @@ static struct lp_count runs_of_first_jumps(struct lp_statement_pass *pass, uint3
 
 static bool starts_nothing(const struct lp_statement_pass *pass, uint32_t instr, const struct lp_unit *unit)
 {
-    return lp__unit_is_part(unit) && pass->shape.instrs[instr].classes & LP_OP_GLUE;
+    uint32_t classes = pass->shape.instrs[instr].classes;
+    return classes & LP_OP_RERAISE || (lp__unit_is_part(unit) && classes & LP_OP_GLUE);
 }
 
 struct lp_count lp__pass_executions(struct lp_statement_pass *pass, uint32_t unit)
