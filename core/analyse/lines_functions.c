@@ -86,7 +86,8 @@ static int find_lines(struct lp_lines_work *work, struct lp_line_function_work *
     for (uint32_t code = function->first_code; code != NONE; code = work->next_code[code])
         most += (size_t)lines->codes[code].slot_count + lines->codes[code].row_count;
     function->lines = lp__arena_alloc(&work->scratch, most * sizeof *function->lines);
-    if (!function->lines) return LP_ERR_NO_MEMORY;
+    function->by_events = lp__arena_alloc(&work->scratch, most * sizeof *function->by_events);
+    if (!function->lines || !function->by_events) return LP_ERR_NO_MEMORY;
     for (uint32_t code = function->first_code; code != NONE; code = work->next_code[code])
         count += code_lines(&lines->codes[code], function->lines + count);
     if (!count) function->lines[count++] = lines->codes[function->first_code].first_line;

@@ -12,6 +12,7 @@ struct lp_line_function_work {
     uint32_t line_count; /* lines that have code, one at least */
     uint32_t *lines;     /* ascending */
     uint32_t entry;      /* index in `lines`: where the time before the first line goes */
+    bool *by_events;     /* by line: in the whole run its executions could not be proved */
     uint32_t final;      /* index in report->functions */
     uint64_t events;
     struct lp_line_function done; /* becomes the one of the report */
@@ -42,9 +43,10 @@ struct lp_line_sum {
 
 /* Finds functions and their lines.  LP_ERR_NO_MEMORY, as all below. */
 LP_WARN_UNUSED int lp__lines_functions(struct lp_lines_work *work);
-/* Adds up some tables of one function into `sums`, one for each of its lines.  `tables` is ordered by code object. */
+/* Adds up some tables of one function into `sums`, one for each of its lines.  `tables` is ordered by code object.  The
+ * whole run comes first: it decides where the entry's time goes, and what could not be proved. */
 LP_WARN_UNUSED int lp__lines_sum(struct lp_lines_work *work, struct lp_line_function_work *function,
-                                 const uint32_t *tables, size_t count, bool find_entry, struct lp_line_sum *sums);
+                                 const uint32_t *tables, size_t count, bool whole, struct lp_line_sum *sums);
 /* The finished figures of a line. */
 uint64_t lp__line_sum_hits(const struct lp_line_sum *sum);
 enum lp_row_mark lp__line_sum_mark(const struct lp_line_sum *sum);

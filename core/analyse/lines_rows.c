@@ -33,10 +33,17 @@ static uint64_t value_of(const struct lp_sums_term *terms, uint32_t count, const
     return sum <= INT64_MAX ? sum : 0;
 }
 
-/* A statement that sends events and yet adds up to nothing was not understood. */
+/* A statement that sends events and yet adds up to nothing was not understood.  Unless all activations ran before they
+ * were watched, as that of `with profiler:` itself: there it began before, and shows no execution. */
+static enum lp_row_mark judge(enum lp_row_mark mark, uint64_t value, uint64_t events, uint64_t calls)
+{
+    if (mark != LP_ROW_EXACT || value || !events) return mark;
+    return calls ? LP_ROW_EVENTS : LP_ROW_PART;
+}
+
 static void add_row(struct lp_line_sum *sum, enum lp_row_mark mark, uint64_t value)
 {
-    if (mark == LP_ROW_EVENTS || (mark == LP_ROW_EXACT && !value && sum->code_events)) {
+    if (mark == LP_ROW_EVENTS) {
         sum->by_events = true;
         sum->hits += sum->code_events;
     } else {
@@ -49,15 +56,23 @@ static void add_row(struct lp_line_sum *sum, enum lp_row_mark mark, uint64_t val
 
 /* A line that sends events but owns no execution, such as a closing bracket, shows none. */
 static void add_worked_out(struct lp_lines_work *work, const struct lp_line_function_work *function, uint32_t index,
-                           const uint64_t *counters, struct lp_line_sum *sums)
+                           const uint64_t *counters, bool whole, struct lp_line_sum *sums)
 {
     const struct lp_lines_code *code = &work->lines->codes[index];
     const struct lp_sums_term *terms = code->terms;
+    uint64_t calls = counters[code->slot_count];
     for (uint32_t i = 0; i < code->row_count; i++) {
         const struct lp_sums_row *row = &code->rows[i];
         uint32_t at = work->row_of_sum[index][i];
-        if (at != NONE) add_row(&sums[at], (enum lp_row_mark)row->mark, value_of(terms, row->term_count, counters));
+        uint64_t value = value_of(terms, row->term_count, counters);
+        enum lp_row_mark mark = (enum lp_row_mark)row->mark;
         terms += row->term_count;
+        if (at == NONE) continue;
+        if (whole)
+            mark = judge(mark, value, sums[at].code_events, calls);
+        else if (function->by_events[at]) /* a part shows what the whole shows */
+            mark = LP_ROW_EVENTS;
+        add_row(&sums[at], mark, value);
     }
     for (uint32_t i = 0; i < function->line_count; i++)
         sums[i].part |= sums[i].code_events > 0;
@@ -95,7 +110,7 @@ static void add_slots(struct lp_lines_work *work, const struct lp_lines_table *t
 
 /* Tables of one code object. */
 static int sum_code(struct lp_lines_work *work, struct lp_line_function_work *function, const uint32_t *tables,
-                    size_t count, struct lp_line_sum *sums, struct lp_line_sum *entry)
+                    size_t count, bool whole, struct lp_line_sum *sums, struct lp_line_sum *entry)
 {
     uint32_t index = work->lines->tables[tables[0]].code;
     const struct lp_lines_code *code = &work->lines->codes[index];
@@ -109,22 +124,25 @@ static int sum_code(struct lp_lines_work *work, struct lp_line_function_work *fu
         add_counters(code, table, counters);
     }
     if (code->rows)
-        add_worked_out(work, function, index, counters, sums);
+        add_worked_out(work, function, index, counters, whole, sums);
     else
         add_raw(function, sums);
     lp__free(counters);
     return LP_OK;
 }
 
-static void find_entry_line(struct lp_line_function_work *function, const struct lp_line_sum *sums)
+/* What parts of the run take over from the whole. */
+static void judge_lines(struct lp_line_function_work *function, const struct lp_line_sum *sums)
 {
+    for (uint32_t i = 0; i < function->line_count; i++)
+        function->by_events[i] = sums[i].by_events;
     for (function->entry = 0; function->entry < function->line_count; function->entry++)
         if (sums[function->entry].events) return;
     function->entry = 0;
 }
 
 int lp__lines_sum(struct lp_lines_work *work, struct lp_line_function_work *function, const uint32_t *tables,
-                  size_t count, bool find_entry, struct lp_line_sum *sums)
+                  size_t count, bool whole, struct lp_line_sum *sums)
 {
     struct lp_line_sum entry = {0};
     memset(sums, 0, function->line_count * sizeof *sums);
@@ -132,10 +150,10 @@ int lp__lines_sum(struct lp_lines_work *work, struct lp_line_function_work *func
         uint32_t code = work->lines->tables[tables[from]].code;
         for (to = from + 1; to < count && work->lines->tables[tables[to]].code == code;)
             to++;
-        int rc = sum_code(work, function, tables + from, to - from, sums, &entry);
+        int rc = sum_code(work, function, tables + from, to - from, whole, sums, &entry);
         if (rc) return rc;
     }
-    if (find_entry) find_entry_line(function, sums);
+    if (whole) judge_lines(function, sums);
     struct lp_line_sum *first = &sums[function->entry];
     first->self_ns += entry.self_ns;
     first->inclusive_ns += entry.inclusive_ns;

@@ -170,6 +170,51 @@ static void executions_come_from_the_sums(void **state)
     release(&built);
 }
 
+/* f's lines 10 and 11 in and outside a region; line 10 was entered outside and sends its second event inside. */
+static void build_split(struct built *built, uint64_t calls)
+{
+    static const struct lp_sums_row rows[] = {{10, LP_ROW_EXACT, 1}, {11, LP_ROW_EXACT, 1}};
+    static const struct lp_sums_term terms[] = {{1, 3}, {1, 1}};
+    image_init(&built->image);
+    struct image *image = &built->image;
+    lp_ref code = code_in(image, "/p/a.py", "f", 10), region = line_region(image, 0, "part");
+    (void)line_sums(image, code, "source", 1, rows, 2, terms, 2);
+    lp_ref outside = line_table(image, code, 0), inside = line_table(image, code, region);
+    line_add(image, outside, 0, 1, 10);
+    line_calls(image, outside, calls, 40);
+    line_add(image, inside, 0, 1, 10);
+    line_add(image, inside, 1, 2, 20);
+    build(built);
+}
+
+static void a_region_shows_what_the_whole_run_proved(void **state)
+{
+    struct built built;
+    (void)state;
+    build_split(&built, 1);
+    assert_int_equal(row_of(function_of(&built, "f"), 10)->hits, 1);
+    const struct lp_line_region *region = &built.report->regions[0];
+    assert_int_equal(region->row_count, 2);
+    assert_int_equal(region->rows[0].line, 11);
+    assert_int_equal(region->rows[0].hits, 2);
+    assert_int_equal(region->rows[1].hits, 0);
+    assert_int_equal(region->rows[1].mark, LP_ROW_EXACT);
+    release(&built);
+}
+
+/* `with profiler:` began before anybody watched: its end is no execution, and nothing that was not understood. */
+static void what_began_before_shows_no_execution(void **state)
+{
+    struct built built;
+    (void)state;
+    build_split(&built, 0);
+    assert_int_equal(row_of(function_of(&built, "f"), 10)->hits, 0);
+    assert_int_equal(row_of(function_of(&built, "f"), 10)->mark, LP_ROW_PART);
+    assert_int_equal(row_of(function_of(&built, "f"), 10)->events, 2);
+    assert_int_equal(row_of(function_of(&built, "f"), 11)->hits, 2);
+    release(&built);
+}
+
 static void without_sums_there_are_line_events(void **state)
 {
     struct built built;
@@ -585,6 +630,8 @@ int main(void)
         cmocka_unit_test(the_entry_belongs_to_the_first_line_that_ran),
         cmocka_unit_test(a_function_whose_lines_never_ran_keeps_its_time),
         cmocka_unit_test(executions_come_from_the_sums),
+        cmocka_unit_test(a_region_shows_what_the_whole_run_proved),
+        cmocka_unit_test(what_began_before_shows_no_execution),
         cmocka_unit_test(without_sums_there_are_line_events),
         cmocka_unit_test(code_objects_of_one_identity_are_one_function),
         cmocka_unit_test(calls_stand_at_both_ends),
