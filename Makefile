@@ -17,7 +17,8 @@ MESON := PATH="$(CURDIR)/$(TOOLS):$$PATH" $(TOOLS)/meson
 QUIET_SETUP = >$(1)/setup.log 2>&1 || { cat $(1)/setup.log; exit 1; }
 # $(call configure,FOLDER,OPTIONS): a meson build folder, made once.
 configure = @mkdir -p $(1); [ -f $(1)/build.ninja ] || $(3) $(MESON) setup $(1) $(2) $(call QUIET_SETUP,$(1))
-compile = @$(MESON) compile -C $(1) -j $(JOBS) >$(1)/compile.log 2>&1 || { grep -v '^\[' $(1)/compile.log; exit 1; }
+compile = @$(MESON) compile -C $(1) -j $(JOBS)$(2) >$(1)/compile.log 2>&1 || { grep -v '^\[' $(1)/compile.log; exit 1; }
+INSTALLED := lineprofiler:executable lineprofiler:static_library lineprofiler:shared_library
 meson_test = @$(MESON) test -C $(1) --no-rebuild --print-errorlogs --num-processes $(JOBS) $(2)
 
 .PHONY: help
@@ -120,10 +121,8 @@ cover: .venv/.tools ## line coverage of the core by its C unit tests, written to
 accept: .venv/.tools ## write what the golden tests print now into tests/golden, and show the difference
 	$(call configure,build/unit,)
 	$(call compile,build/unit)
-	@LP_ACCEPT=1 $(MESON) test -C build/unit --no-rebuild -q render/golden || true
-	@tools/py-env $(DEV_PY)
-	@LP_ACCEPT=1 .venv/py$(DEV_PY)/bin/python -m pytest -m golden || true
-	@git --no-pager diff --stat -p -- tests/golden
+	@LP_ACCEPT=1 $(MESON) test -C build/unit --no-rebuild -q --suite render
+	@git --no-pager diff --stat -p -- tests/golden; git status --short -- tests/golden
 
 ##@ Measure and ship
 .PHONY: bench wheel install clean
@@ -135,8 +134,9 @@ wheel: .venv/.need-build ## a manylinux_2_28 wheel in dist/, tried out in an emp
 	@tools/wheel $(DEV_PY)
 
 install: .venv/.tools ## the native program, library, header and pkg-config file into PREFIX (/usr/local)
-	$(call configure,build/install,-Dbuildtype=release -Dwerror=false -Dprefix=$(PREFIX))
-	$(call compile,build/install)
+	$(call configure,build/install,-Dbuildtype=release -Dwerror=false)
+	@$(MESON) configure build/install -Dprefix=$(PREFIX)
+	$(call compile,build/install, $(INSTALLED))
 	@$(MESON) install -C build/install --no-rebuild --quiet
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 
