@@ -24,6 +24,7 @@ def work(n):
 """
 
 Lines = dict[str, list[int]]
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def lines_of(run_dir: Path) -> Lines:
@@ -33,7 +34,7 @@ def lines_of(run_dir: Path) -> Lines:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+def run(tmp_path: Path) -> Run:
     """Runs a program that defines `work`; it records into `run` below its folder."""
 
     def program(
@@ -84,7 +85,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 @pytest.mark.parametrize("pool", ["pool", "executor"])
-def test_pools_add_up_exactly(run: Callable[..., "subprocess.CompletedProcess[str]"], method: str, pool: str) -> None:
+def test_pools_add_up_exactly(run: Run, method: str, pool: str) -> None:
     done = run(POOL, method, pool)
     assert done.stdout.split("\n")[:3] == ["500500", "[4, 1007, 1003, 4]", "True"]
 
@@ -108,30 +109,24 @@ if __name__ == "__main__":
         "subprocess.run([sys.executable, '-m', 'child'], check=True)",
         "subprocess.run([sys.executable, 'child.py'], check=True, env={**os.environ, 'X': '1'})",
         "os.spawnv(os.P_WAIT, sys.executable, [sys.executable, 'child.py'])",
-        "subprocess.run([sys.executable, '-c', 'import subprocess, sys; subprocess.run([sys.executable, \"child.py\"])'])",
+        "subprocess.run([sys.executable, '-c', 'import os, sys; os.execl(sys.executable, \"p\", \"child.py\")'])",
     ],
 )
-def test_interpreters_are_recorded_however_they_start(
-    run: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path, start: str
-) -> None:
+def test_interpreters_are_recorded_however_they_start(run: Run, tmp_path: Path, start: str) -> None:
     (tmp_path / "child.py").write_text("def child(n):\n    for _ in range(n):\n        pass\nchild(12)\n")
     run(CHILD.format(start=start))
     assert lines_of(tmp_path / "run")["child"] == [13, 12]
 
 
 @pytest.mark.parametrize("flag", ["-S", "-I"])
-def test_interpreters_that_want_to_be_left_alone_are(
-    run: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path, flag: str
-) -> None:
+def test_interpreters_that_want_to_be_left_alone_are(run: Run, tmp_path: Path, flag: str) -> None:
     (tmp_path / "child.py").write_text("def child():\n    return 1\nchild()\n")
     run(CHILD.format(start=f"work(2); subprocess.run([sys.executable, {flag!r}, 'child.py'], check=True)"))
     assert "child" not in lines_of(tmp_path / "run")
     assert lines_of(tmp_path / "run")["work"] == [1, 3, 2, 1]
 
 
-def test_user_customisation_runs_as_ever(
-    run: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path
-) -> None:
+def test_user_customisation_runs_as_ever(run: Run, tmp_path: Path) -> None:
     (tmp_path / "custom").mkdir()
     (tmp_path / "custom" / "sitecustomize.py").write_text("import sys\nprint('customised', file=sys.stderr)\n")
     (tmp_path / "child.py").write_text("def child():\n    return 1\nchild()\n")
@@ -146,9 +141,7 @@ def test_user_customisation_runs_as_ever(
 @pytest.mark.parametrize(
     "end", ["os._exit(0)", "sys.exit(0)", "os.kill(os.getpid(), 9)", "os.abort()", "os.kill(os.getpid(), 15)", "1 / 0"]
 )
-def test_end_of_a_child_loses_nothing(
-    run: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path, end: str
-) -> None:
+def test_end_of_a_child_loses_nothing(run: Run, tmp_path: Path, end: str) -> None:
     run(
         f"""
 import os, sys
@@ -165,9 +158,7 @@ with LineProfiler(run_dir="run"):
     assert lines_of(tmp_path / "run")["work"] == [2, 112, 110, 2]
 
 
-def test_fork_in_a_thread_counts_nothing_twice(
-    run: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path
-) -> None:
+def test_fork_in_a_thread_counts_nothing_twice(run: Run, tmp_path: Path) -> None:
     run(
         """
 import os, threading
@@ -188,9 +179,7 @@ with LineProfiler(run_dir="run"):
     assert lines_of(tmp_path / "run")["work"] == [2, 14, 12, 2]
 
 
-def test_children_that_run_nothing_are_not_counted(
-    run: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path
-) -> None:
+def test_children_that_run_nothing_are_not_counted(run: Run, tmp_path: Path) -> None:
     (tmp_path / "busy.py").write_text("def busy():\n    return 1\nbusy()\n")
     run(
         CHILD.format(
@@ -202,9 +191,7 @@ def test_children_that_run_nothing_are_not_counted(
     assert document["processes"] == 1 + 3
 
 
-def test_children_obey_the_scope_of_the_parent(
-    run: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path
-) -> None:
+def test_children_obey_the_scope_of_the_parent(run: Run, tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "pyproject.toml").write_text("[tool.lineprofiler]\nexclude = ['*']\n")
     (tmp_path / "sub" / "child.py").write_text("def child_a(): pass\ndef child_b(): pass\nchild_a()\nchild_b()\n")
@@ -220,7 +207,7 @@ with LineProfiler(run_dir="run", config=ProfilerConfig(functions=["work", "*_a"]
     assert set(lines_of(tmp_path / "run")) == {"work", "child_a"}
 
 
-def test_environment_is_as_before_after_the_block(run: Callable[..., "subprocess.CompletedProcess[str]"]) -> None:
+def test_environment_is_as_before_after_the_block(run: Run) -> None:
     done = run(
         """
 import os
@@ -237,9 +224,7 @@ print(dict(os.environ) == before)
 # The environment alone.
 
 
-def test_variable_records_a_program_and_its_children(
-    run: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path
-) -> None:
+def test_variable_records_a_program_and_its_children(run: Run, tmp_path: Path) -> None:
     code = """
 import subprocess, sys
 work(4)
@@ -252,23 +237,19 @@ if len(sys.argv) == 1:
 
 
 @pytest.mark.parametrize("word", ["0", "off", "no", "FALSE", ""])
-def test_words_for_off_record_nothing(
-    run: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path, word: str
-) -> None:
+def test_words_for_off_record_nothing(run: Run, tmp_path: Path, word: str) -> None:
     done = run("import sys\nprint('lineprofiler._lines' in sys.modules)\n", env={"LINEPROFILER_LINES": word})
     assert not (tmp_path / "profile").exists()
     assert done.stderr == ""
 
 
-def test_wrong_word_is_one_warning(run: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path) -> None:
+def test_wrong_word_is_one_warning(run: Run, tmp_path: Path) -> None:
     done = run("print('ran')", env={"LINEPROFILER_LINES": "perhaps"})
     assert done.stdout == "ran\n" and done.stderr.count("RuntimeWarning") == 1
     assert not (tmp_path / "profile").exists()
 
 
-def test_phases_and_lines_of_one_process_share_a_file(
-    run: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path
-) -> None:
+def test_phases_and_lines_of_one_process_share_a_file(run: Run, tmp_path: Path) -> None:
     run(
         """
 from lineprofiler import LineProfiler

@@ -398,7 +398,7 @@ def test_two_profilers_on_one_generator_see_the_same() -> None:
     @second
     def generator() -> Iterator[int]:
         for i in range(2):
-            yield i
+            yield i * 1
 
     assert list(generator()) == [0, 1]
     lines = [

@@ -39,7 +39,7 @@ def inner() -> int:
 
 def outer() -> int:
     value = inner()
-    return value
+    return value + 1
 
 
 def here(**patterns: Any) -> LineProfiler:

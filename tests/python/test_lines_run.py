@@ -127,7 +127,8 @@ ZOO: dict[str, str] = {
             def test_b(self): self.assertEqual(1, 2)
         if __name__ == "__main__":
             import sys
-            program = unittest.main(exit=False, argv=["prog"], testRunner=unittest.TextTestRunner(stream=open("log", "w")))
+            runner = unittest.TextTestRunner(stream=open("log", "w"))
+            program = unittest.main(exit=False, argv=["prog"], testRunner=runner)
             print(program.result)
             sys.exit(not program.result.wasSuccessful())
     """,
@@ -240,12 +241,15 @@ def assert_same(plain: subprocess.CompletedProcess[bytes], ours: subprocess.Comp
 
 @pytest.mark.parametrize("name", ZOO)
 def test_output_and_status_are_the_same(name: str, here: Path) -> None:
+    if name == "state" and sys.version_info < (3, 12):
+        pytest.skip("lines are watched by a trace function there, which sys.gettrace() shows")
     script = write(here, ZOO[name], "größer als.py" if name == "non-ASCII" else "prog.py").name
     plain = execute([sys.executable, script, "a b", "--top", "-m"], here, b"some text\n")
     ours = execute([*RUN, script, "a b", "--top", "-m"], here, b"some text\n")
     assert_same(plain, ours)
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="there threading is needed to reach new threads")
 def test_import_set_differs_by_what_is_ours_alone(here: Path) -> None:
     write(here, "import sys\nprint('\\n'.join(sorted(sys.modules)))\n")
     plain = set(execute([sys.executable, "prog.py"], here).stdout.decode().split())
@@ -335,8 +339,7 @@ def test_top_may_stand_without_a_number(here: Path) -> None:
 def test_functions_regions_and_scope_are_shown_on_demand(here: Path) -> None:
     write(
         here,
-        WORK
-        + "from lineprofiler import LineProfiler\np = LineProfiler()\nwith p:\n    with p.region('r'):\n        work(3)\n",
+        WORK + "from lineprofiler import LineProfiler\nwith LineProfiler() as p, p.region('r'):\n    work(3)\n",
     )
     (here / ".venv").mkdir()
     text = profile(here, "--functions", "--explain-scope", "prog.py")
@@ -473,7 +476,7 @@ def test_program_out_of_scope_says_so(here: Path) -> None:
     write(here, "import json\njson.dumps({1: [2]}, indent=1)\n")
     text = " ".join(profile(here, "--exclude", "*", "prog.py").split())
     assert "No lines were recorded" in text and "prog.py matches exclude '*'" in text
-    assert "json" in text and "is in the standard library" in text
+    assert "--explain-scope lists them all" in text
 
 
 def test_program_of_one_process_needs_no_folder(here: Path, tmp_path: Path) -> None:

@@ -232,8 +232,15 @@ class LineProfiler:
                 self._session.add(code)
         return self._session
 
+    def _prepare(self) -> None:
+        """What must be there before lines are watched."""
+        if sys.version_info < (3, 12):
+            # Threads that begin later are reached through threading's own hook, so it has to be loaded by then.
+            import threading  # noqa: F401
+
     def _new_session(self, scope: "Scope | _Nothing") -> "_core.LineSession":
         if self._recording is None:
+            self._prepare()
             self._recording = self._new_recording()
         return _core.LineSession(
             self._recording,
