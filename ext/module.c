@@ -69,7 +69,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 static int module_clear(PyObject *module)
 {
     struct lpx_state *state = lpx_state_of(module);
-    lpx_names_clear(state);
+    lpx_names_clear(state, NULL);
     lpx_phase_release(state);
     lpx_lines_release(state);
     lpx_hosts_release(&state->hosts);

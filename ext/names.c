@@ -75,12 +75,9 @@ static bool check_shape(struct lp_recording *recording, lp_name_id id, PyObject 
 
 static void remember(struct lpx_state *state, struct lp_recording *recording, PyObject *name, lp_name_id id)
 {
-    struct lpx_name_slot *slot = &state->names.slots[((uintptr_t)name >> 4) % LPX_NAME_SLOTS];
-    if (state->names.recording != recording) {
-        lpx_names_clear(state);
-        state->names.recording = recording;
-    }
+    struct lpx_name_slot *slot = lpx_name_slot(state, recording, name);
     Py_XSETREF(slot->text, Py_NewRef(name));
+    slot->recording = recording;
     slot->id = id;
 }
 
@@ -154,9 +151,8 @@ lp_name_id lpx_thread_name(void)
     return id;
 }
 
-void lpx_names_clear(struct lpx_state *state)
+void lpx_names_clear(struct lpx_state *state, const struct lp_recording *recording)
 {
     for (int i = 0; i < LPX_NAME_SLOTS; i++)
-        Py_CLEAR(state->names.slots[i].text);
-    state->names.recording = NULL;
+        if (recording == NULL || state->names.slots[i].recording == recording) Py_CLEAR(state->names.slots[i].text);
 }

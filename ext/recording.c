@@ -135,7 +135,7 @@ static PyObject *recording_new(PyTypeObject *type, PyObject *args, PyObject *kwa
             lpx_raise(state, &err);
             Py_CLEAR(self);
         } else {
-            lpx_names_clear(state); /* its address may have been another recording's */
+            lpx_names_clear(state, self->recording); /* its address may have been another recording's */
             lpx_hosts_add(&state->hosts, self->recording);
         }
     }
@@ -172,7 +172,7 @@ static void recording_dealloc(PyObject *object)
     if (self->recording) {
         struct lpx_error error = lpx_error_hide();
         close_recording(self);
-        if (self->state->names.recording == self->recording) lpx_names_clear(self->state);
+        lpx_names_clear(self->state, self->recording);
         lp__recording_release(self->recording);
         lpx_error_restore(error);
     }

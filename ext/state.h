@@ -14,15 +14,15 @@
 #define LPX_PHASE_ARGUMENTS 5
 #define LPX_FREE_PHASES     64
 
-/* A str by address, and the number the core knows it by in the recording that `lpx_names.recording` names. */
+/* A str by address, and the number the core knows it by, checked against the rules of one recording. */
 struct lpx_name_slot {
-    PyObject *text; /* owned: an address means something only while its object lives */
+    PyObject *text;                 /* owned: an address means something only while its object lives */
+    struct lp_recording *recording; /* not a reference */
     lp_name_id id;
 };
 
 struct lpx_names {
     struct lpx_name_slot slots[LPX_NAME_SLOTS];
-    struct lp_recording *recording; /* not a reference; slots of another one are not trusted */
 };
 
 struct lpx_state {
@@ -54,13 +54,19 @@ extern struct PyModuleDef lpx_module;
  * store takes, a second name of a shape under strict_names (ValueError).  0 without one: no memory, nothing is
  * recorded. */
 lp_name_id lpx_name_slow(struct lpx_state *state, struct lp_recording *recording, PyObject *name);
+static inline struct lpx_name_slot *lpx_name_slot(struct lpx_state *state, const struct lp_recording *recording,
+                                                  const PyObject *name)
+{
+    return &state->names.slots[(((uintptr_t)name >> 4) ^ ((uintptr_t)recording >> 6)) % LPX_NAME_SLOTS];
+}
 static inline lp_name_id lpx_name_id(struct lpx_state *state, struct lp_recording *recording, PyObject *name)
 {
-    struct lpx_name_slot *slot = &state->names.slots[((uintptr_t)name >> 4) % LPX_NAME_SLOTS];
-    if (__builtin_expect(slot->text == name && state->names.recording == recording, 1)) return slot->id;
+    struct lpx_name_slot *slot = lpx_name_slot(state, recording, name);
+    if (__builtin_expect(slot->text == name && slot->recording == recording, 1)) return slot->id;
     return lpx_name_slow(state, recording, name);
 }
-void lpx_names_clear(struct lpx_state *state);
+/* Forgets the names of one recording, of all with NULL. */
+void lpx_names_clear(struct lpx_state *state, const struct lp_recording *recording);
 /* The Python name of the calling thread, 0 when it has none: what thread_names nests phases under. */
 lp_name_id lpx_thread_name(void);
 /* The str of a registered name; a new reference. */
