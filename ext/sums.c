@@ -19,12 +19,6 @@ static PyObject *raised(PyObject *module, const struct lp_error *err)
 
 /* -- code_places ------------------------------------------------------------------------------------------------- */
 
-/* Nothing is an empty bytes object, not None. */
-static PyObject *bytes_of(const void *memory, size_t len)
-{
-    return PyBytes_FromStringAndSize(memory ? memory : "", (Py_ssize_t)len);
-}
-
 /* Records as bytes; a new reference. */
 static PyObject *as_bytes(const void *records, size_t count, size_t size)
 {
