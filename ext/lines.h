@@ -101,7 +101,10 @@ struct lp_line_code *lpx_line_known(const struct lpx_line_engine *engine, const 
 int lpx_notes_init(struct lpx_line_engine *engine);   /* -1 with an exception */
 void lpx_notes_leave(struct lpx_line_engine *engine); /* the engine goes */
 /* The host's session of a thread's state. */
-struct lpx_line_session *lpx_line_session_of(const struct lp_line_thread *thread);
+static inline struct lpx_line_session *lpx_line_session_of(const struct lp_line_thread *thread)
+{
+    return thread->data;
+}
 
 /* -- lines_events.c, lines_trace.c: one of them has the mechanism ------------------------------------------------- */
 

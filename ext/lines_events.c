@@ -123,11 +123,19 @@ static inline bool enter(struct lpx_line_engine *engine, PyCodeObject *code, enu
     uint64_t now = lp__ticks();
     struct lp_line_thread *thread = lp__lines_here();
     struct lpx_frame *frame = frame_of_event(lpx_tstate());
+    struct lpx_note *note = lpx_note_of(engine, code);
     bool watched = thread == NULL; /* for want of memory: not for good */
     for (; thread; thread = thread->next_of_tenant) {
-        struct lp_line_code *line_code = lpx_line_code(engine, lpx_line_session_of(thread), code);
+        struct lpx_line_session *session = lpx_line_session_of(thread);
+        struct lp_line_code *line_code;
+        if (__builtin_expect(note != NULL && note->first.session == session->serial, 1)) {
+            line_code = note->first.code;
+        } else {
+            line_code = lpx_line_decide(engine, session, code);
+            note = lpx_note_of(engine, code);
+        }
         if (line_code == NULL) continue;
-        if (__builtin_expect(!lpx_note_of(engine, code)->armed, 0)) watch_again(engine, code, line_code);
+        if (__builtin_expect(!note->armed, 0)) watch_again(engine, code, line_code);
         lp__line_enter(thread, frame, code, line_code, now, how);
         watched = true;
     }

@@ -12,11 +12,6 @@
 
 bool lpx_extras_fit;
 
-struct lpx_line_session *lpx_line_session_of(const struct lp_line_thread *thread)
-{
-    return lp__line_session_data(thread->session);
-}
-
 /* -- notes ------------------------------------------------------------------------------------------------------- */
 
 #if PY_VERSION_HEX >= 0x030C0000

@@ -44,11 +44,6 @@ void lp__line_session_stop(struct lp_line_session *session)
     lp__lines_deactivate(session);
 }
 
-void *lp__line_session_data(const struct lp_line_session *session)
-{
-    return session->data;
-}
-
 bool lp__line_session_is_active(const struct lp_line_session *session)
 {
     return session->active;

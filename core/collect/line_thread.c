@@ -150,6 +150,7 @@ static struct lp_line_thread *make_thread(struct lp_line_session *session)
     struct lp_line_thread *thread = lp__calloc(1, sizeof *thread);
     if (thread == NULL) return NULL;
     thread->session = session;
+    thread->data = session->data;
     thread->frames = lp__calloc(FIRST_FRAMES, sizeof *thread->frames);
     thread->owner = lp__thread_of(session->recording);
     if (thread->frames == NULL || thread->owner == NULL || lp__line_view(thread, 0) == NULL) {

@@ -82,6 +82,7 @@ struct lp_line_thread {
     uint64_t settled; /* when the time of open calls was last brought into the store */
     struct lp_line_thread *next_of_tenant;
     struct lp_line_session *session;
+    void *data;                           /* the host's, of the session */
     struct lp_line_frame *frames, *limit; /* frames[0] is the base; limit: one behind the last there is room for */
     struct lp_line_slot outside;          /* stands for whoever called the bottom frame; not in the store */
     struct lp_line_view *views;           /* the last one is that outside any region */
@@ -118,7 +119,6 @@ struct lp_line_host {
 /* Takes a reference to the recording; `data` is the host's own.  NULL without memory. */
 struct lp_line_session *lp__line_session_new(struct lp_recording *recording, const struct lp_line_host *host,
                                              void *data);
-void *lp__line_session_data(const struct lp_line_session *session);
 void lp__line_session_free(struct lp_line_session *session); /* stops it */
 void lp__line_session_start(struct lp_line_session *session);
 void lp__line_session_stop(struct lp_line_session *session); /* settles every thread's frames */
