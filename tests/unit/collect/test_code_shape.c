@@ -138,23 +138,26 @@ static void handlers_that_are_set_up(void **state)
     (void)state;
     code_opcodes_old(&opcodes);
     code_init(&code);
-    code_add_old(&code, OP_SETUP, 5, 1);     /* 0: handler at 6 */
-    code_add_old(&code, OP_SETUP, 2, 2);     /* 1: handler at 4 */
+    code_add_old(&code, OP_SETUP, 7, 1);     /* 0: handler at 8 */
+    code_add_old(&code, OP_SETUP, 4, 2);     /* 1: handler at 6 */
     code_add_old(&code, OP_WORK, 0, 3);      /* 2 */
     code_add_old(&code, OP_POP_BLOCK, 0, 3); /* 3 */
-    code_add_old(&code, OP_WORK, 0, 0);      /* 4: both ways come here */
+    code_add_old(&code, OP_WORK, 0, 0);      /* 4 */
     code_add_old(&code, OP_RETURN, 0, 4);    /* 5 */
-    code_add_old(&code, OP_POP_CATCH, 0, 5); /* 6 */
-    code_add_old(&code, OP_WORK, 0, 6);      /* 7 */
-    code_add_old(&code, OP_RETURN, 0, 6);    /* 8 */
+    code_add_old(&code, OP_WORK, 0, 5);      /* 6: inner handler */
+    code_add_old(&code, OP_RETURN, 0, 5);    /* 7 */
+    code_add_old(&code, OP_POP_CATCH, 0, 6); /* 8: outer handler */
+    code_add_old(&code, OP_WORK, 0, 7);      /* 9 */
+    code_add_old(&code, OP_RETURN, 0, 7);    /* 10 */
     assert_int_equal(lp__code_shape(&code.raw, &opcodes, &shape, NULL), LP_OK);
-    assert_int_equal(shape.instrs[1].handler, 6);
-    assert_int_equal(shape.instrs[2].handler, 4);
-    assert_int_equal(shape.instrs[4].handler, 6);
-    assert_int_equal(shape.instrs[7].handler, LP_NO_INSTR);
+    assert_int_equal(shape.instrs[1].handler, 8);
+    assert_int_equal(shape.instrs[2].handler, 6);
+    assert_int_equal(shape.instrs[4].handler, 8);
+    assert_int_equal(shape.instrs[6].handler, 8);
+    assert_int_equal(shape.instrs[9].handler, LP_NO_INSTR);
     assert_int_equal(shape.instrs[3].line, 3);
     assert_int_equal(shape.instrs[4].line, 0);
-    assert_int_equal(shape.instrs[8].line, 6);
+    assert_int_equal(shape.instrs[10].line, 7);
     lp__code_shape_release(&shape);
 }
 
