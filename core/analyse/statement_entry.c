@@ -207,10 +207,27 @@ static struct lp_count runs_of_first_jumps(struct lp_statement_pass *pass, uint3
     return sum;
 }
 
-static bool starts_nothing(const struct lp_statement_pass *pass, uint32_t instr, const struct lp_unit *unit)
+static bool is_plain_jump(uint32_t classes)
 {
-    uint32_t classes = pass->shape.instrs[instr].classes;
-    return classes & LP_OP_RERAISE || (lp__unit_is_part(unit) && classes & LP_OP_GLUE);
+    return classes & LP_OP_ENDS && classes & (LP_OP_JUMP_FORWARD | LP_OP_JUMP_BACK | LP_OP_JUMP_TO);
+}
+
+/* Whether the unit is more than jumps: then it does not begin with one (3.10 lets jumps of others carry its row). */
+static bool does_more_than_jump(const struct lp_statement_pass *pass, struct lp_members members,
+                                const struct lp_unit *unit)
+{
+    if (LP_UNIT_KIND(unit) != LP_UNIT_SIMPLE && LP_UNIT_KIND(unit) != LP_UNIT_CASE) return false;
+    for (uint32_t i = 0; i < members.count; i++) {
+        uint32_t classes = pass->shape.instrs[members.instrs[i]].classes;
+        if (!is_plain_jump(classes) && pass->flow.reached[members.instrs[i]]) return true;
+    }
+    return false;
+}
+
+static bool starts_nothing(const struct lp_unit *unit, uint32_t classes, bool does_more)
+{
+    if (lp__unit_is_part(unit) && classes & LP_OP_GLUE) return true;
+    return classes & LP_OP_RERAISE || (does_more && is_plain_jump(classes));
 }
 
 struct lp_count lp__pass_executions(struct lp_statement_pass *pass, uint32_t unit)
@@ -230,9 +247,11 @@ struct lp_count lp__pass_executions(struct lp_statement_pass *pass, uint32_t uni
     }
     struct lp_members members = lp__pass_members(pass, unit);
     struct lp_count sum = lp__count_none();
+    bool does_more = does_more_than_jump(pass, members, record);
     for (uint32_t i = 0; i < members.count && sum.known; i++) {
         uint32_t instr = members.instrs[i];
-        if (!pass->flow.reached[instr] || starts_nothing(pass, instr, record)) continue;
+        if (!pass->flow.reached[instr] || starts_nothing(record, pass->shape.instrs[instr].classes, does_more))
+            continue;
         sum = lp__count_add(&pass->counts, sum, entries_into(pass, instr, unit), 1);
     }
     return sum;
