@@ -6,7 +6,7 @@ import { el, focusOn } from "./dom.js";
 import { Finder } from "./finder.js";
 import { duration, inWords, moment, plural } from "./format.js";
 import { functionsView } from "./functions.js";
-import { heatLevel } from "./heat.js";
+import { HEAT_LEVELS, heatLevel } from "./heat.js";
 import { helpDialog } from "./help.js";
 import { Inspector } from "./inspector.js";
 import { functionAt, hottestLines, linesOf } from "./lines.js";
@@ -38,6 +38,7 @@ import { commandOf, costInWords, processesInWords, sourceState } from "./words.j
 
 const MOST_FILES_IN_RAIL = 60;
 const NARROW = "(max-width: 720px)";
+const DARK = "(prefers-color-scheme: dark)";
 
 /** What views see of the page: the model, the state, and ways to change it. */
 export class Page {
@@ -59,6 +60,9 @@ export class Page {
     this.state = sane(this.model, this.views, this.state);
     this.written = 0;
     this.visible = visible;
+    /** @type {string[] | null} */
+    this.colors = null;
+    this.dark = false;
   }
 
   /** The model with these times, and everything that was made of another one forgotten. @param {boolean} raw @returns {Model} */
@@ -74,6 +78,17 @@ export class Page {
     }
     for (const calls of this.callsByPlace.values()) calls.sort((a, b) => b.inclusive - a.inclusive);
     return model;
+  }
+
+  /** The colours of the heat levels in the theme that shows; the same array while it stays. */
+  heatColors() {
+    const dark = this.state.theme ? this.state.theme === "dark" : matchMedia(DARK).matches;
+    if (!this.colors || this.dark !== dark) {
+      const style = getComputedStyle(document.documentElement);
+      this.colors = Array.from({ length: HEAT_LEVELS + 1 }, (_, level) => style.getPropertyValue(`--heat-${level}`));
+      this.dark = dark;
+    }
+    return this.colors;
   }
 
   narrow() {
@@ -406,6 +421,7 @@ async function start() {
   addEventListener("copy", copied);
   addEventListener("beforeprint", () => page.liveView().print(true));
   addEventListener("afterprint", () => page.liveView().print(false));
+  matchMedia(DARK).addEventListener("change", () => page.render(null));
   matchMedia(NARROW).addEventListener("change", () => page.render(null));
   document.documentElement.dataset.ready = "1";
 }

@@ -4,7 +4,7 @@
 
 import { el, figure, Marks } from "./dom.js";
 import { count, duration, inWords, plural, share } from "./format.js";
-import { EXECUTED, hitsOf, MISSED, rowIndexes } from "./lines.js";
+import { EXECUTED, hitsOf, MISSED, rowsAt } from "./lines.js";
 import { splitPath } from "./text.js";
 import { BASE } from "./words.js";
 
@@ -84,7 +84,7 @@ export class Inspector {
   exactly(file, line, region) {
     const { model } = this.page;
     const rows = region < 0 ? model.rows : model.regionRows;
-    const here = rowIndexes(model, file, region).filter((at) => rows.line[at] === line);
+    const here = rowsAt(model, file, line, region);
     const entries = here.map((at) => {
       const words = rows.mark[at] === 1 ? "line events (executions could not be told)" : rows.mark[at] === 2 ? "hits, part of a statement that begins earlier" : "hits";
       return el("li", {}, el("a", { href: this.page.address({ view: "functions", ...this.page.atFunction(rows.fn[at]) }) }, model.functions[rows.fn[at]].name), `: ${count(hitsOf(rows, at)).exact} ${words}, self ${duration(rows.self[at]).exact}, inclusive ${duration(rows.inclusive[at]).exact}${rows.suspended[at] ? `, suspended ${duration(rows.suspended[at]).exact}` : ""}, ${count(rows.events[at]).exact} line events`);

@@ -97,6 +97,7 @@ export function linesOf(model, file, region) {
 /** @param {Model} model @param {Lines} lines @param {number[]} indexes @param {number} region */
 function addRows(model, lines, indexes, region) {
   const rows = rowsOf(model, region);
+  const firstOf = new Int32Array(lines.state.length).fill(-1);
   /** @type {Map<number, number[]>} */
   const shared = new Map();
   for (const at of indexes) {
@@ -108,9 +109,32 @@ function addRows(model, lines, indexes, region) {
     lines.suspended[i] += rows.suspended[at];
     lines.mark[i] = Math.max(lines.mark[i], rows.mark[at] === MARK_EVENTS ? 3 : rows.mark[at]);
     lines.rows[i]++;
-    if (lines.rows[i] > 1) shared.set(i, [...(shared.get(i) ?? []), at]);
+    if (firstOf[i] < 0) firstOf[i] = at;
+    else if (shared.has(i)) shared.get(i)?.push(at);
+    else shared.set(i, [firstOf[i], at]);
   }
-  for (const i of shared.keys()) lines.inclusive[i] = inclusiveOfShared(model, rows, indexes.filter((at) => rows.line[at] === i + 1));
+  for (const [i, here] of shared) lines.inclusive[i] = inclusiveOfShared(model, rows, here);
+}
+
+/**
+ * The rows of one line.
+ * @param {Model} model @param {number} file @param {number} line @param {number} region
+ * @returns {number[]} indexes into rowsOf(model, region)
+ */
+export function rowsAt(model, file, line, region) {
+  const rows = rowsOf(model, region);
+  /** @type {number[]} */
+  const found = [];
+  const take = (/** @type {[number, number]} */ [from, to]) => {
+    for (let at = from; at < to; at++) if (rows.line[at] === line && model.functions[rows.fn[at]].file === file) found.push(at);
+  };
+  if (region >= 0) take(model.regions[region].rows);
+  else
+    for (const fn of model.files[file].functions) {
+      const [from, to] = model.functions[fn].rows;
+      if (to > from && rows.line[from] <= line && rows.line[to - 1] >= line) take([from, to]);
+    }
+  return found;
 }
 
 /**

@@ -25,6 +25,7 @@ const SOURCE_COLUMNS = [
   { key: "code", title: "source", hint: "source text", width: "minmax(0, 1fr)", words: true },
 ];
 const LONGEST_SHOWN = 400;
+const STRIP_WIDTH = 12;
 
 /** @type {import("./app.js").View} */
 export const sourceView = {
@@ -49,6 +50,9 @@ class Source {
     this.tools = el("div", { class: "tools" });
     this.none = el("p", { class: "empty", hidden: true });
     this.strip = /** @type {HTMLCanvasElement} */ (el("canvas", { class: "strip", "aria-hidden": "true", title: "where the heat is", onclick: (/** @type {MouseEvent} */ e) => this.jump(e) }));
+    this.sight = el("div", { class: "sight", "aria-hidden": "true" });
+    /** @type {unknown[]} what the strip was painted from */
+    this.drawn = [];
     this.table = new Table({
       label: "Source",
       name: "src",
@@ -57,8 +61,7 @@ class Source {
       onopen: (index) => this.follow(index + 1),
       onscroll: () => this.drawStrip(),
     });
-    this.root = el("div", { class: "view source" }, el("div", { class: "bar-top" }, this.title, this.tools), this.none, el("div", { class: "code-pane" }, this.table.scroller, this.strip));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.drawStrip());
+    this.root = el("div", { class: "view source" }, el("div", { class: "bar-top" }, this.title, this.tools), this.none, el("div", { class: "code-pane" }, this.table.scroller, this.strip, this.sight));
   }
 
   /** @param {import("./state.js").State} state */
@@ -169,30 +172,36 @@ class Source {
     }
   }
 
-  /** The strip: the hottest level of each pixel, and the part in sight. */
+  /** The strip shows the hottest level of each pixel; over it moves a frame around the part in sight. */
   drawStrip() {
-    const { strip, table } = this;
+    const { table, levels } = this;
     const height = Math.max(0, table.scroller.clientHeight - ROW_HEIGHT);
-    if (!height || !strip.getContext) return;
+    if (!height) return;
     const ratio = Math.min(devicePixelRatio || 1, 3);
-    strip.width = 12 * ratio;
+    const colors = this.page.heatColors();
+    const drawn = [levels, height, ratio, colors];
+    if (drawn.some((value, index) => value !== this.drawn[index])) this.paintStrip(height, ratio, colors);
+    this.drawn = drawn;
+    const all = levels.length * ROW_HEIGHT;
+    this.sight.hidden = all <= height;
+    this.sight.style.top = `${ROW_HEIGHT + Math.floor((table.scroller.scrollTop / all) * height)}px`;
+    this.sight.style.height = `${Math.max(6, Math.floor((height / all) * height))}px`;
+  }
+
+  /** @param {number} height @param {number} ratio @param {string[]} colors */
+  paintStrip(height, ratio, colors) {
+    const { strip } = this;
+    strip.width = STRIP_WIDTH * ratio;
     strip.height = height * ratio;
     strip.style.height = `${height}px`;
     const pen = strip.getContext("2d");
     if (!pen) return;
     pen.scale(ratio, ratio);
-    const style = getComputedStyle(document.documentElement);
-    const colors = Array.from({ length: HEAT_LEVELS + 1 }, (_, level) => (level ? style.getPropertyValue(`--heat-${level}`) : ""));
-    const levels = stripLevels(this.levels, height);
-    for (let y = 0; y < height; y++) {
-      if (!levels[y]) continue;
-      pen.fillStyle = colors[levels[y]];
-      pen.fillRect(0, y, 12, 1);
-    }
-    const all = this.levels.length * ROW_HEIGHT;
-    if (all <= height) return;
-    pen.strokeStyle = style.getPropertyValue("--muted");
-    pen.strokeRect(0.5, Math.floor((table.scroller.scrollTop / all) * height) + 0.5, 11, Math.max(6, Math.floor((height / all) * height)));
+    stripLevels(this.levels, height).forEach((level, y) => {
+      if (!level) return;
+      pen.fillStyle = colors[level];
+      pen.fillRect(0, y, STRIP_WIDTH, 1);
+    });
   }
 
   /** @param {MouseEvent} event */
