@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from lineprofiler import accounting
+from lineprofiler import FunctionStats, LineProfiler, LineStats, ProfilerConfig, RegionStats, accounting
 from lineprofiler.accounting import CounterStats, MergedRun, PhaseStats, Profiler, WorkerSnapshot
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,6 +45,16 @@ def test_every_figure_of_a_phase_is_on_the_page() -> None:
 
 def test_every_argument_of_a_profiler_is_on_its_page() -> None:
     assert set(inspect.signature(Profiler).parameters) - words_of("docs/configuration.md") == set()
+
+
+def test_every_name_of_the_line_profiler_is_on_its_page() -> None:
+    names = {name for name in vars(LineProfiler) if not name.startswith("_")}
+    names |= set(inspect.signature(LineProfiler).parameters) | {"start_profiling", "stop_profiling", "ProfilerConfig"}
+    for owner in (FunctionStats, LineStats, RegionStats, ProfilerConfig):
+        names |= set(owner.__slots__) - {"enabled"}
+    for method in (LineProfiler.print_stats, LineProfiler.print_global_top_stats, LineProfiler.print_regions):
+        names |= set(inspect.signature(method).parameters) - {"self"}
+    assert names - words_of("docs/line-profiler.md") - words_of("docs/coming-from-line-profiler.md") == set()
 
 
 def test_every_function_of_the_header_is_on_its_page() -> None:

@@ -7,6 +7,7 @@ import gc
 import io
 import json
 import linecache
+import os
 import pickle
 import sys
 import threading
@@ -295,6 +296,27 @@ def test_string_is_recorded_when_asked_for() -> None:
 
 
 # Printing.
+
+
+def test_first_example_of_the_document_prints_its_table(program: Program) -> None:
+    document = Path(os.environ.get("LP_SHARED", "nowhere"), "reference", "with-line-profiler-readme.txt")
+    if not document.exists():
+        pytest.skip("needs LP_SHARED")
+    text = document.read_text(encoding="utf-8")
+    begin, end = text.index("# example.py\n") + len("# example.py\n"), text.index("\n====")
+    shown = text[end + 1 : text.index("(numbers vary by machine")].strip().splitlines()
+    printed = program(text[begin:end], script="example.py").stdout.splitlines()
+    at = printed.index("Function: slow_function at line 3")
+    table = printed[at - 2 : at + 9]
+    assert table[1].startswith("File: ") and table[1].endswith("example.py")
+    for same in (0, 2, 4, 5, 6):
+        assert table[same] == shown[same]
+    rows = {line.split(None, 5)[5]: line.split() for line in table[7:11]}
+    assert rows["total += i * i"][1] == "1000000" and rows["for i in range(1_000_000):"][1] == "1000001"
+    assert rows["return total"][1] == rows["total = 0"][1] == "1"
+    for ours, theirs in zip(table[7:11], shown[7:11], strict=True):  # columns begin where theirs do
+        starts = [i for i, char in enumerate(theirs) if char != " " and (i == 0 or theirs[i - 1] == " ")][:5]
+        assert all(ours[i] != " " and (i == 0 or ours[i - 1] == " ") for i in starts)
 
 
 def test_table_of_a_function_is_laid_out_as_known() -> None:

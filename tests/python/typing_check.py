@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any
 
-from lineprofiler import accounting
+from lineprofiler import FunctionStats, LineProfiler, RegionStats, accounting
 from lineprofiler.accounting import PhaseStats, PhaseTree, Profiler, begin, count, end, iterate, phase
 
 if sys.version_info >= (3, 11):
@@ -99,3 +99,32 @@ with accounting.start("run", role="x") as started:
 assert_type(accounting.current(), str)
 assert_type(accounting.merge_run("run").tree, PhaseTree)
 check: Callable[[str, str], None] = accounting.write_report
+
+
+line_profiler = LineProfiler()
+
+
+@line_profiler
+def watched(a: int, b: str = "") -> list[int]:
+    return [a]
+
+
+class Watched:
+    @property
+    @line_profiler
+    def size(self) -> int:
+        return 1
+
+    @line_profiler
+    @classmethod
+    def make(cls) -> Watched:
+        return cls()
+
+
+def lines_keep_their_types() -> None:
+    assert_type(watched(1), list[int])
+    assert_type(Watched.make().size, int)
+    with line_profiler as entered, entered.region("part"):
+        assert_type(entered, LineProfiler)
+    assert_type(entered.get_stats(), dict[tuple[str, str, int], FunctionStats])
+    assert_type(entered.region_stats(), dict[str, RegionStats])
