@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "lines.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -38,6 +39,9 @@ static bool all_callable(PyObject *const *objects, const char *const *names, siz
     return true;
 }
 
+/* Of all interpreters: a note of one must not be taken for another's. */
+static _Atomic(uint64_t) last_serial;
+
 static bool fill_session(struct lpx_line_session *self, PyObject *recording, PyObject *const *callables)
 {
     self->recording = Py_NewRef(recording);
@@ -49,7 +53,7 @@ static bool fill_session(struct lpx_line_session *self, PyObject *recording, PyO
     self->added = PyDict_New();
     self->codes = PyList_New(0);
     if (!self->files || !self->outside || !self->added || !self->codes) return false;
-    self->serial = ++engine_of(self)->last_serial;
+    self->serial = atomic_fetch_add(&last_serial, 1) + 1;
     self->core = lp__line_session_new(lpx_recording_get(recording), &host, self);
     if (self->core == NULL) PyErr_NoMemory();
     return self->core != NULL;

@@ -53,8 +53,7 @@ struct lpx_line_engine {
     struct lpx_line_session *active; /* borrowed: an active session holds itself */
     Py_ssize_t extra_index;          /* of the notes; -1: none yet */
     struct lpx_note notes;           /* list head */
-    uint64_t last_serial;
-    int tool; /* sys.monitoring; -1: none */
+    int tool;                        /* sys.monitoring; -1: none */
     PyObject *set_local_events;
     PyObject *disable;     /* sys.monitoring.DISABLE */
     PyObject *tracer;      /* below 3.12: what PyEval_SetTrace hands to our trace function */

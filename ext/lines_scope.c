@@ -291,6 +291,7 @@ struct lp_line_code *lpx_line_decide(struct lpx_line_engine *engine, struct lpx_
     struct lp_line_code *made = NULL;
     struct lpx_error error;
     if (verdict) return verdict->code;
+    if (session->state->lines != engine) return NULL; /* another interpreter's, active on this thread as well */
     error = lpx_error_hide();
     if (in_scope(session, code)) {
         if (note == NULL) note = make_note(engine, code);

@@ -14,7 +14,7 @@
 #define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
 
 THREAD_LOCAL struct lp_line_tenant *lp__tls_lines;
-uint64_t lp__lines_version = 1;
+_Atomic(uint64_t) lp__lines_version = 1; /* written under the lock; a thread that reads an old one is told next time */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lp_line_session *active;
@@ -60,7 +60,7 @@ static void renew(uint32_t generation)
     free_tenant_count = 0;
     known_generation = generation;
     lp__tls_lines = NULL;
-    lp__lines_version++;
+    atomic_fetch_add(&lp__lines_version, 1);
     for (session = active; session; session = session->next)
         forget_threads(session);
 }
@@ -216,7 +216,7 @@ struct lp_line_thread *lp__lines_slow(void)
         lp__tls_lines = tenant;
         (void)pthread_setspecific(exit_key, &exit_key);
         collect_threads(tenant);
-        tenant->version = lp__lines_version;
+        tenant->version = atomic_load(&lp__lines_version);
         first = tenant->first;
     }
     lp__lines_unlock();
@@ -231,7 +231,7 @@ void lp__lines_activate(struct lp_line_session *session)
     lp__lines_lock();
     session->next = active;
     active = session;
-    lp__lines_version++;
+    atomic_fetch_add(&lp__lines_version, 1);
     lp__lines_unlock();
 }
 
@@ -245,7 +245,7 @@ void lp__lines_deactivate(struct lp_line_session *session)
     for (link = &active; *link && *link != session; link = &(*link)->next) {
     }
     if (*link) *link = session->next;
-    lp__lines_version++;
+    atomic_fetch_add(&lp__lines_version, 1);
     for (thread = session->threads; thread; thread = thread->next) {
         if (thread->tenant) lp__line_unwind(thread, now);
         thread->tenant = NULL;

@@ -24,6 +24,7 @@
 #ifndef LP_COLLECT_LINES_H
 #define LP_COLLECT_LINES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -98,14 +99,16 @@ struct lp_line_tenant {
     struct lp_line_thread *first;
 };
 extern __thread struct lp_line_tenant *lp__tls_lines __attribute__((tls_model("initial-exec")));
-extern uint64_t lp__lines_version; /* changes when a session starts or stops; never 0 */
+extern _Atomic(uint64_t) lp__lines_version; /* changes when a session starts or stops; never 0 */
 
 /* The calling thread's states, one per active session; NULL: none.  Hot. */
 struct lp_line_thread *lp__lines_slow(void);
 static inline struct lp_line_thread *lp__lines_here(void)
 {
     struct lp_line_tenant *tenant = lp__tls_lines;
-    if (__builtin_expect(tenant != NULL && tenant->version == lp__lines_version, 1)) return tenant->first;
+    if (__builtin_expect(tenant != NULL, 1) &&
+        __builtin_expect(tenant->version == atomic_load_explicit(&lp__lines_version, memory_order_relaxed), 1))
+        return tenant->first;
     return lp__lines_slow();
 }
 
