@@ -659,3 +659,18 @@ def test_broken_toml_costs_a_warning_not_the_program(program: Program, tmp_path:
     done = program("from lineprofiler import LineProfiler\nwith LineProfiler():\n    pass\nprint('done')\n")
     assert done.stdout == "done\n"
     assert done.stderr.count("RuntimeWarning") == 1 and "is not TOML" in done.stderr
+
+
+def test_profiler_without_a_run_directory_leaves_nothing(program: Program, tmp_path: Path) -> None:
+    program(
+        """
+        import time
+        from lineprofiler import LineProfiler
+        def f(): time.sleep(1.3)  # long enough for whoever copies something every second
+        profiler = LineProfiler()
+        with profiler:
+            f()
+        profiler.get_stats()
+        """
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["prog.py"]
