@@ -400,7 +400,8 @@ def test_everything_up_to_a_deadly_signal_is_there(tmp_path: Path, run_dir: Path
     assert worker.verdict == verdict
     step = run.tree[("outer", "step")]
     assert step.calls >= max(reported, default=2_000)
-    assert step.counters["n"] in (2 * step.calls, 2 * (step.calls + 1))
+    # An interrupt may also come between the entry and the body, as into any `with` statement.
+    assert step.counters["n"] in [2 * (step.calls + more) for more in ((0, 1) if verdict == "killed" else (-1, 0, 1))]
     if verdict == "killed":
         assert run.tree[("outer",)].open == 1
         assert run.tree[("outer",)].wall_ns >= step.wall_ns
