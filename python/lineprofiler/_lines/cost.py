@@ -21,7 +21,7 @@ _EVENTS = 2 * _ROUNDS  # two lines a round
 
 
 def _make_loop() -> "Callable[[int], int]":
-    scope: "dict[str, Callable[[int], int]]" = {}
+    scope: dict[str, Callable[[int], int]] = {}
     exec(compile(_TEXT, _NAME, "exec", dont_inherit=True), scope)
     return scope["loop"]
 
