@@ -30,6 +30,7 @@ struct level {
 static uint64_t hand_out(struct grow *grow, double ns)
 {
     double before = round(grow->given_ns);
+    if (!(grow->given_ns + ns < 0x1p63)) return 0; /* centuries: damage */
     grow->given_ns += ns;
     return (uint64_t)(round(grow->given_ns) - before);
 }

@@ -11,6 +11,9 @@
 
 #define GROW(array, cap, count) lp__load_grow((void **)&(array), &(cap), (count), sizeof *(array))
 
+static const double slack_ns = 60e9;
+static const double many = 65536; /* activations at a time, as far as that goes */
+
 uint64_t lp__lines_hash(uint64_t a, uint64_t b, uint64_t c)
 {
     return lp__hash_u64(lp__hash_u64(lp__hash_u64(a) + b) + c);
@@ -88,14 +91,22 @@ static int table_of(struct lp_lines_builder *builder, uint32_t code, uint32_t re
     return lp__map_put(&builder->tables, key, *index);
 }
 
-static void add_slot(const struct lp_lines_builder *builder, struct lp_lines_slot *into,
-                     const struct lp_line_slot *from)
+/* A number of ticks that `activations` can have spent; what cannot be is nothing. */
+static double possible(struct lp_lines_builder *builder, uint64_t ticks, double activations)
 {
-    double again = (double)from->own[1], below = (double)from->below;
+    if ((double)ticks <= builder->most_ticks * activations) return (double)ticks;
+    builder->lines.damaged++;
+    return 0;
+}
+
+/* Many activations may stand still in one place at a time; only one runs. */
+static void add_slot(struct lp_lines_builder *builder, struct lp_lines_slot *into, const struct lp_line_slot *from)
+{
+    double again = possible(builder, from->own[1], 1), below = possible(builder, from->below, 1);
     into->events += from->events;
-    into->self_ns += ((double)from->own[0] + again) * builder->ns_per_tick;
+    into->self_ns += (possible(builder, from->own[0], 1) + again) * builder->ns_per_tick;
     if (below > again) into->below_ns += (below - again) * builder->ns_per_tick;
-    into->suspended_ns += (double)from->suspended * builder->ns_per_tick;
+    into->suspended_ns += possible(builder, from->suspended, many) * builder->ns_per_tick;
 }
 
 /* -- edges ------------------------------------------------------------------------------------------------------- */
@@ -142,7 +153,7 @@ static int add_edges(struct lp_lines_builder *builder, lp_ref first, uint32_t ca
                                      .slot = slot,
                                      .callee = (uint32_t)callee,
                                      .calls = record.calls,
-                                     .wall_ns = (double)record.wall * builder->ns_per_tick};
+                                     .wall_ns = possible(builder, record.wall, 1) * builder->ns_per_tick};
         rc = add_edge(builder, &edge);
     }
     return rc;
@@ -210,7 +221,7 @@ static int add_table(struct lp_lines_builder *builder, const struct lp_image_seg
     const uint8_t *slots = at + sizeof record;
     table->calls += record.calls;
     table->active += record.active;
-    table->wall_ns += (double)record.wall * builder->ns_per_tick;
+    table->wall_ns += possible(builder, record.wall, 1) * builder->ns_per_tick;
     add_branches(table->branches, slots + ((size_t)record.slot_count + 1) * sizeof(struct lp_line_slot),
                  record.branch_count);
     rc = lp__map_put(&builder->thread_seen, segment->thread, 1);
@@ -220,10 +231,10 @@ static int add_table(struct lp_lines_builder *builder, const struct lp_image_seg
 /* -- regions' own time ------------------------------------------------------------------------------------------- */
 
 /* What the open entries have so far; nothing where their starts cannot be right. */
-static double open_ticks(const struct lp_lines_builder *builder, const struct lp_region_entry_record *record)
+static double open_ticks(struct lp_lines_builder *builder, const struct lp_region_entry_record *record)
 {
     int64_t ticks = (int64_t)(record->open * builder->end_ticks - record->start_sum);
-    return record->open && ticks > 0 ? (double)ticks : 0;
+    return record->open && ticks > 0 ? possible(builder, (uint64_t)ticks, many) : 0;
 }
 
 static void add_region_times(struct lp_lines_builder *builder)
@@ -239,7 +250,8 @@ static void add_region_times(struct lp_lines_builder *builder)
             if (index == LP_LINES_NONE) continue;
             struct lp_lines_region *region = &builder->lines.regions[index];
             region->entries += record.entries + record.open;
-            region->wall_ns += ((double)record.wall + open_ticks(builder, &record)) * builder->ns_per_tick;
+            double ticks = possible(builder, record.wall, many) + open_ticks(builder, &record);
+            region->wall_ns += ticks * builder->ns_per_tick;
         }
     }
 }
@@ -265,11 +277,19 @@ static void forget_image(struct lp_lines_builder *builder)
     builder->image = NULL;
 }
 
-int lp__lines_add(struct lp_lines_builder *builder, const struct lp_image *image, double ns_per_tick,
+/* Generously: the end of a process that was killed is known to a heartbeat. */
+static double most_ticks(const struct lp_clock_line *line, uint64_t end_ticks)
+{
+    double life = (double)(int64_t)(end_ticks - line->base_ticks);
+    return line->base_ticks && life >= 0 ? 2 * life + slack_ns / line->ns_per_tick : 0x1p60 / line->ns_per_tick;
+}
+
+int lp__lines_add(struct lp_lines_builder *builder, const struct lp_image *image, const struct lp_clock_line *line,
                   uint64_t end_ticks)
 {
     builder->image = image;
-    builder->ns_per_tick = ns_per_tick;
+    builder->ns_per_tick = line->ns_per_tick;
+    builder->most_ticks = most_ticks(line, end_ticks);
     builder->end_ticks = end_ticks;
     builder->edges_left = count_edges(image);
     size_t tables = builder->lines.table_count;

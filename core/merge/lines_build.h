@@ -45,6 +45,7 @@ struct lp_lines_builder {
     const struct lp_image *image;
     double ns_per_tick;
     uint64_t end_ticks;
+    double most_ticks;                         /* longer times than the process lived are damage */
     struct lp_map names;                       /* reference -> id + 1; 0: no good name */
     struct lp_map file_of, code_of, region_of; /* reference -> index */
     struct lp_map thread_seen;                 /* owner -> nothing */
@@ -84,8 +85,8 @@ LP_WARN_UNUSED int lp__lines_sources(struct lp_lines_builder *builder);
 struct lp_lines_builder *lp__lines_builder_new(struct lp_run *run); /* NULL: no memory */
 void lp__lines_builder_free(struct lp_lines_builder *builder);      /* NULL is fine */
 /* Adds what an image has of line tables.  LP_ERR_NO_MEMORY only. */
-LP_WARN_UNUSED int lp__lines_add(struct lp_lines_builder *builder, const struct lp_image *image, double ns_per_tick,
-                                 uint64_t end_ticks);
+LP_WARN_UNUSED int lp__lines_add(struct lp_lines_builder *builder, const struct lp_image *image,
+                                 const struct lp_clock_line *line, uint64_t end_ticks);
 /* Hands everything to the run. */
 LP_WARN_UNUSED int lp__lines_finish(struct lp_lines_builder *builder);
 /* Whether the file holds line tables alone and so is no worker. */

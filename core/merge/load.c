@@ -143,7 +143,7 @@ static int join_with_own_tree(struct lp_load *load, struct lp_join *join)
 static int join_lines(struct lp_load *load, const struct lp_load_item *item, const struct lp_clock_line *line,
                       uint64_t end_ticks)
 {
-    return load->lines ? lp__lines_add(load->lines, &item->image, line->ns_per_tick, end_ticks) : LP_OK;
+    return load->lines ? lp__lines_add(load->lines, &item->image, line, end_ticks) : LP_OK;
 }
 
 static int join_item(struct lp_load *load, const struct lp_load_item *item, const struct lp_clock_line *line,

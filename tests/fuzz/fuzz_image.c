@@ -1,4 +1,4 @@
-/* Fuzzes the reader and the merge with one worker file in memory.
+/* Fuzzes the reader, the merge and the report of lines with one worker file in memory.
  *
  * Checksums would stop a plain mutator at the first segment header.  So the mutator here starts from images of the
  * test builder, changes words of the payload as well as bytes anywhere, and mostly repairs the checksums afterwards;
@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/lines.h"
 #include "base/crc.h"
 #include "merge/run.h"
+#include "render/lines.h"
 #include "store/reader.h"
-#include "support/image_builder.h"
+#include "support/line_builder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
@@ -43,9 +45,50 @@ static void check_tree(const struct lp_run *run, const struct lp_run_tree *tree)
     }
 }
 
+static void check_functions(const struct lp_line_report *report)
+{
+    for (size_t i = 0; i < report->function_count; i++) {
+        const struct lp_line_function *function = &report->functions[i];
+        require(function->file < report->file_count && function->code_line_count > 0);
+        require(isfinite(function->total_ns) && function->total_ns >= function->self_ns * (1 - 1e-9));
+        for (size_t r = 0; r < function->row_count; r++) {
+            const struct lp_line_row *row = &function->rows[r];
+            require(isfinite(row->self_ns) && row->self_ns >= 0 && row->inclusive_ns >= row->self_ns);
+            require(row->corrected_self_ns >= 0 && row->corrected_inclusive_ns >= row->corrected_self_ns);
+        }
+        for (size_t c = 0; c < function->callee_count; c++)
+            require(function->callees[c].function < report->function_count);
+    }
+}
+
+static void check_lines(const struct lp_run *run)
+{
+    struct lp_line_report *report = NULL;
+    struct lp_line_stacks *stacks = NULL;
+    struct lp_lines_options options = {.utf8 = true};
+    struct lp_buf out;
+    require(!lp__lines_build(run, &report, NULL));
+    check_functions(report);
+    for (uint32_t i = 0; i < report->region_count; i++)
+        require(report->regions[i].parent == UINT32_MAX || report->regions[i].parent < i);
+    require(!lp__line_stacks(report, &stacks, NULL));
+    lp__buf_init(&out, (size_t)1 << 20);
+    lp__render_lines_functions(report, &options, &out);
+    lp__render_lines_regions(report, &options, &out);
+    lp__buf_clear(&out);
+    lp__render_lines_json(report, &out);
+    lp__buf_clear(&out);
+    lp__render_lines_collapsed(report, stacks, &out);
+    lp__buf_release(&out);
+    lp__line_stacks_free(stacks);
+    lp__lines_free(report);
+}
+
 static void check_run(const struct lp_run *run)
 {
-    require(run->process_count == 1 && run->role_count == 1);
+    check_lines(run);
+    require(run->process_count == run->role_count && run->process_count <= 1);
+    if (!run->process_count) return; /* lines alone */
     const struct lp_run_process *process = &run->processes[0];
     require(process->outside_ns >= 0 && process->outside_ns <= process->elapsed_ns);
     require(strlen(process->role) + strlen(process->killed_in) + strlen(process->argv) < (size_t)1 << 20);
@@ -58,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *copy = malloc(size ? size : 1); /* aligned, and its end is watched */
     if (!copy) return 0;
     if (size) memcpy(copy, data, size);
-    if (!lp__run_load_image(copy, size, &run, NULL)) check_run(run);
+    if (!lp__run_load_image_with(copy, size, &(struct lp_run_options){.lines = true}, &run, NULL)) check_run(run);
     lp__run_free(run);
     free(copy);
     return 0;
@@ -77,6 +120,7 @@ static void build(struct image *image, unsigned kind)
     image_init(image);
     image->capacity = kind & 1 ? 1024 : 4096;
     image_usual(image, "a1", "actor", (int)(kind % 4));
+    if (kind & 1) line_usual(image);
     lp_ref root = image_root(image, 1);
     (void)image_thread(image, 1);
     lp_ref node = image_node(image, root, "thread", 0, 0);

@@ -184,6 +184,28 @@ static void open_calls_are_tolerated(void **state)
     image_release(&image);
 }
 
+/* Longer than the process lived: nothing, and counted; but any number of activations may stand still together. */
+static void impossible_times_are_left_out(void **state)
+{
+    struct image image;
+    (void)state;
+    image_init(&image);
+    lp_ref code = line_code(&image, line_file(&image, "/p/a.py", "source", 1), "f", 10, three_lines, 0);
+    lp_ref table = line_table(&image, code, 0);
+    line_add(&image, table, 0, 1, UINT64_MAX);
+    line_add(&image, table, 1, 1, 100);
+    line_slot(&image, table, 1)->suspended = 1000 * IMAGE_LIFE_TICKS;
+    line_calls(&image, table, 1, UINT64_MAX / 2);
+    struct lp_run *run = load_image(&image);
+    assert_true(is_near(run->lines->tables[0].slots[0].self_ns, 0));
+    assert_true(is_near(run->lines->tables[0].slots[1].self_ns, 50));
+    assert_true(is_near(run->lines->tables[0].slots[1].suspended_ns, 500.0 * (double)IMAGE_LIFE_TICKS));
+    assert_true(is_near(run->lines->tables[0].wall_ns, 0));
+    assert_int_equal(run->lines->damaged, 2);
+    lp__run_free(run);
+    image_release(&image);
+}
+
 static void edges_are_joined_and_a_circle_of_them_ends(void **state)
 {
     struct image image;
@@ -532,6 +554,7 @@ int main(void)
         cmocka_unit_test(other_instructions_are_another_code_object),
         cmocka_unit_test(a_source_that_was_edited_is_another_file),
         cmocka_unit_test(open_calls_are_tolerated),
+        cmocka_unit_test(impossible_times_are_left_out),
         cmocka_unit_test(edges_are_joined_and_a_circle_of_them_ends),
         cmocka_unit_test(a_file_of_lines_is_no_worker),
         cmocka_unit_test(a_run_may_hold_lines_alone),

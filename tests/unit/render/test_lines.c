@@ -84,8 +84,8 @@ static void scene_hostile(struct image *image)
         lp_ref code = line_code(image, i % 2 ? file : plain, i ? names[i] : lengthy, 1, lines, 0);
         lp_ref table = line_table(image, code, region);
         line_add(image, table, 0, 12345678901234567u, 4000u * (i + 1));
-        line_add(image, table, 1, 1, (uint64_t)1 << 62);
-        line_calls(image, table, 1, (uint64_t)1 << 62);
+        line_add(image, table, 1, 1, (uint64_t)1 << 34);
+        line_calls(image, table, 1, (uint64_t)1 << 34);
     }
     image_fact(image, "lines.note", "a note\nwith \x1b[31m a line break");
     image_fact(image, "lines.mechanism", "<script>");
