@@ -119,7 +119,9 @@ class Scope:
     def in_project(self, filename: str) -> bool:
         """Whether a file lies below the project folder, in scope or not."""
         place = os.path.join(self._folder, filename)
-        return not _source.is_pseudo(filename) and any(_below(each, root) for each in _both(place) for root in self._roots)
+        return not _source.is_pseudo(filename) and any(
+            _below(each, root) for each in _both(place) for root in self._roots
+        )
 
     def why_not(self, filename: str) -> str:
         """Why functions of a file were left out, to be read after its name."""
