@@ -408,3 +408,22 @@ def test_two_profilers_on_one_generator_see_the_same() -> None:
     assert lines == [[3, 2], [3, 2]]
     for each in (first, second):
         each._halt()
+
+
+def test_region_holds_what_is_decorated_without_a_block() -> None:
+    mine = fresh()
+
+    @mine
+    def function() -> int:
+        return 1
+
+    with mine.region("part"):
+        function()
+    with mine:
+        with mine.region("inside"):
+            function()
+    with mine.region("part"):
+        function()
+    assert mine.region_entries() == {"part": 2, "inside": 1}
+    assert calls("function", mine) == 3
+    mine._halt()

@@ -11,6 +11,7 @@ from lineprofiler.accounting import _settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
     from types import CodeType, FrameType, TracebackType
     from typing import Any, TextIO, TypeVar
@@ -163,6 +164,7 @@ class LineProfiler:
             self._withdraw()
             raise
         self._active = self._entered = True
+        self._bind_region()
 
     def stop(self) -> None:
         """Stop recording, as leaving does.  From any thread; without effect when it does not record."""
@@ -174,6 +176,7 @@ class LineProfiler:
         self._session.stop()
         if self._outer is not None:
             self._outer.start()
+            self._bind_region()
         _resolve.some_of(self)
         _results.note_facts(self)
 
@@ -220,6 +223,7 @@ class LineProfiler:
             if not self._active:
                 _ = self._outer.event_cost_ns  # once per process, and not while anything records
                 self._outer.start()
+                self._bind_region()
         else:
             for code in codes:
                 self._outer.add(code)
@@ -281,10 +285,14 @@ class LineProfiler:
 
         Regions nest, and an inner region's lines count for the outer one as well.  Outside a block nothing is recorded.
         """
-        if not isinstance(name, str):
-            raise TypeError(f"a region's name must be a str, not {type(name).__name__}")
+        return self._bind_region()(name)
+
+    def _bind_region(self) -> "Callable[[str], AbstractContextManager[object]]":
+        """Let ``region`` of this object go straight into the extension, unless a subclass has its own."""
         session = self._outer if self._outer is not None and not self._active else self._made_session()
-        return session.region(name)
+        if type(self).region is LineProfiler.region:
+            self.__dict__["region"] = session.region
+        return session.region
 
     # Results.
 
