@@ -109,7 +109,7 @@ if __name__ == "__main__":
         "subprocess.run([sys.executable, '-m', 'child'], check=True)",
         "subprocess.run([sys.executable, 'child.py'], check=True, env={**os.environ, 'X': '1'})",
         "os.spawnv(os.P_WAIT, sys.executable, [sys.executable, 'child.py'])",
-        "subprocess.run([sys.executable, '-c', 'import os, sys; os.execl(sys.executable, \"p\", \"child.py\")'])",
+        "subprocess.run([sys.executable, '-c', 'import os, sys; os.execl(*[sys.executable] * 2, \"child.py\")'])",
     ],
 )
 def test_interpreters_are_recorded_however_they_start(run: Run, tmp_path: Path, start: str) -> None:

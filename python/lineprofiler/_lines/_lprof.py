@@ -28,8 +28,9 @@ def pickled(stats: "dict[Key, FunctionStats]") -> bytes:
 
     timings = {
         (function.filename, function.first_line, function.function_name): [
-            (line.line_number, line.hits, round(line.total_time / UNIT_S))
+            (line.line_number, line.hits or line.events, round(line.total_time / UNIT_S))
             for line in sorted(function.line_stats.values(), key=lambda line: line.line_number)
+            if line.hits or line.events  # the reader divides by it
         ]
         for function in stats.values()
     }
