@@ -28,6 +28,8 @@ struct token {
     uint16_t distance; /* or the literal */
 };
 
+static const struct token no_match;
+
 struct deflater {
     const uint8_t *bytes;
     size_t len;
@@ -266,7 +268,7 @@ static unsigned common(const uint8_t *a, const uint8_t *b, size_t most)
 /* The longest match for `at` among the newest positions of its hash that are longer than `beat`. */
 static struct token longest(struct deflater *d, size_t at, unsigned beat)
 {
-    struct token best = {0};
+    struct token best = no_match;
     if (at + SHORTEST > d->len) return best;
     size_t most = d->len - at < LONGEST ? d->len - at : LONGEST;
     unsigned length = beat < SHORTEST - 1 ? SHORTEST - 1 : beat;
@@ -286,7 +288,7 @@ static struct token longest(struct deflater *d, size_t at, unsigned beat)
         if (candidate > from) break; /* overwritten since: newer than what it should lead to */
     }
     /* Three bytes from far away take as many bits as they save. */
-    return best.length == SHORTEST && best.distance > 4096 ? (struct token){0} : best;
+    return best.length == SHORTEST && best.distance > 4096 ? no_match : best;
 }
 
 static void add_token(struct deflater *d, struct token token, size_t end)
@@ -302,12 +304,12 @@ static void add_token(struct deflater *d, struct token token, size_t end)
 
 static void compress(struct deflater *d)
 {
-    struct token match = {0};
+    struct token match = no_match;
     for (size_t at = 0; at < d->len;) {
         if (!match.length) match = longest(d, at, 0);
         remember(d, at);
         /* A longer match that starts one byte later is better than this one. */
-        struct token next = match.length && match.length < GOOD ? longest(d, at + 1, match.length) : (struct token){0};
+        struct token next = match.length && match.length < GOOD ? longest(d, at + 1, match.length) : no_match;
         if (!match.length || next.length) {
             add_token(d, (struct token){0, d->bytes[at]}, at + 1);
             at++;
@@ -318,7 +320,7 @@ static void compress(struct deflater *d)
             remember(d, at + i);
         at += match.length;
         add_token(d, match, at);
-        match = (struct token){0};
+        match = no_match;
     }
     write_block(d, d->len, true);
 }
