@@ -153,11 +153,17 @@ static int parse(struct request *request, struct lpx_state *state, PyObject *arg
                                "utf8", "title", "why",         "project", "attempt", "any_owner", NULL};
     const char *form, *sort = "time", *unit = "us";
     PyObject *source, *title = NULL, *why = NULL, *project = NULL;
+    Py_ssize_t top = 0;
     int self = 0, raw = 0, utf8 = 1, any_owner = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os|$dIsspppOOOzp:lines_render", keywords, &source, &form,
-                                     &request->options.min_time_us, &request->options.top, &sort, &unit, &self, &raw,
-                                     &utf8, &title, &why, &project, &request->load.attempt, &any_owner))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os|$dnsspppOOOzp:lines_render", keywords, &source, &form,
+                                     &request->options.min_time_us, &top, &sort, &unit, &self, &raw, &utf8, &title,
+                                     &why, &project, &request->load.attempt, &any_owner))
         return -1;
+    if (top < 0) {
+        PyErr_SetString(PyExc_ValueError, "top_n must not be negative");
+        return -1;
+    }
+    request->options.top = top < UINT32_MAX ? (uint32_t)top : 0;
     request->options.self = self != 0;
     request->options.raw = raw != 0;
     request->options.utf8 = utf8 != 0;
