@@ -39,7 +39,7 @@ static bool leaves_out(struct lp_thread *thread, lp_name_id id, uint64_t stride,
 {
     if (thread->top->flags & LP_SCOPE_SKIPPED) return false; /* lp__begin sees to it */
     *node = lp__tree_child(thread, thread->top->node, id);
-    return !lp__sample_take(thread, *node, stride);
+    return lp__sample_leaves_out(thread, *node, stride);
 }
 
 bool lpx_begin(struct lpx_state *state, struct lp_recording *recording, PyObject *name, const struct lpx_how *how,
@@ -59,7 +59,7 @@ bool lpx_begin(struct lpx_state *state, struct lp_recording *recording, PyObject
     if (__builtin_expect(!lpx_entry_is_plain(&state->hosts, thread, frame), 0))
         owner = lpx_owner_of_entry(&state->hosts, thread, frame, &flags);
     if (__builtin_expect(how->stride != EVERY_ENTRY, 0) && leaves_out(thread, id, how->stride, &node))
-        entry->scope = lp__begin_skipped(thread, node, owner);
+        entry->scope = lp__scope_push_skipped(thread, node, owner);
     else
         entry->scope = lp__begin(thread, id, owner, flags);
     if (__builtin_expect(owner != NULL, 0)) lp__owner_discard_if_empty(owner);

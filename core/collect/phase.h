@@ -16,6 +16,13 @@
 /* sample=: a jittered stride.  `stride` is entries per recorded one in 1/65,536; true when this entry is to be
  * recorded, otherwise the caller begins a skipped scope. */
 bool lp__sample_take(struct lp_thread *thread, struct lp_tree_node *node, uint64_t stride);
+/* Hot.  The same turned round, for a stride above 1. */
+static inline bool lp__sample_leaves_out(struct lp_thread *thread, struct lp_tree_node *node, uint64_t stride)
+{
+    if (__builtin_expect(node->stride_left <= 1, 0)) return !lp__sample_take(thread, node, stride);
+    node->stride_left--;
+    return true;
+}
 /* Puts a scope on the stack below which nothing is recorded; no clock is read.  `node` is counted as skipped (NULL: it
  * lies below one that was). */
 struct lp_scope *lp__begin_skipped(struct lp_thread *thread, struct lp_tree_node *node, struct lp_owner *owner);

@@ -76,20 +76,7 @@ struct lp_scope *lp__scope_begin(struct lp_thread *thread, struct lp_tree_node *
 
 struct lp_scope *lp__begin_skipped(struct lp_thread *thread, struct lp_tree_node *node, struct lp_owner *owner)
 {
-    struct lp_scope *scope = lp__scope_take(thread);
-    if (scope == NULL) return NULL;
-    if (node && !node->dropped) node->record->skipped++;
-    scope->node = thread->top->node; /* charges of scopes that resume on top of it go to the parent */
-    scope->below = thread->top;
-    scope->owner = owner;
-    scope->thread = thread;
-    scope->start = scope->charged = 0;
-    scope->serial++;
-    scope->flags = LP_SCOPE_SKIPPED;
-    lp__scope_set_state(scope, LP_SCOPE_RUNNING);
-    if (owner) owner->scopes++;
-    thread->top = scope;
-    return scope;
+    return lp__scope_push_skipped(thread, node, owner);
 }
 
 /* -- end --------------------------------------------------------------------------------------------------------- */

@@ -85,6 +85,26 @@ static inline void lp__scope_pop(struct lp_thread *thread, struct lp_scope *scop
     lp__scope_give(thread, scope);
 }
 
+/* An entry left out by sample=, or one below such: see lp__begin_skipped. */
+static inline struct lp_scope *lp__scope_push_skipped(struct lp_thread *thread, struct lp_tree_node *node,
+                                                      struct lp_owner *owner)
+{
+    struct lp_scope *scope = lp__scope_take(thread);
+    if (__builtin_expect(scope == NULL, 0)) return NULL;
+    if (node && !node->dropped) node->record->skipped++;
+    scope->node = thread->top->node; /* charges of scopes that resume on top of it go to the parent */
+    scope->below = thread->top;
+    scope->owner = owner;
+    scope->thread = thread;
+    scope->start = scope->charged = 0;
+    scope->serial++;
+    scope->flags = LP_SCOPE_SKIPPED;
+    lp__scope_set_state(scope, LP_SCOPE_RUNNING);
+    if (owner) owner->scopes++;
+    thread->top = scope;
+    return scope;
+}
+
 /* A plain entry left out by sample=, on top: it goes as it came, without a look at a clock. */
 static inline bool lp__scope_is_skipped_top(const struct lp_thread *thread, const struct lp_scope *scope)
 {
