@@ -583,13 +583,21 @@ def test_cleared_profiler_has_nothing_to_show() -> None:
     assert "Function: loop" not in printed(profiler)
 
 
-def test_work_out_of_scope_is_named(tmp_path: Path) -> None:
-    profiler = LineProfiler(tmp_path)
-    with profiler:
-        json.dumps([1], indent=1)
-    text = " ".join(printed(profiler).split())
-    assert f"nothing that was called inside the block is in scope, which is {tmp_path}" in text
-    assert "Called, but left out:" in text and "is in the standard library" in text
+def test_work_out_of_scope_is_named(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    done = program(
+        """
+        import json
+        from lineprofiler import LineProfiler
+        profiler = LineProfiler("elsewhere")
+        with profiler:
+            json.dumps([1], indent=1)
+        profiler.print_stats()
+        """
+    )
+    text = " ".join(done.stdout.split())
+    assert f"nothing that was called inside the block is in scope, which is {tmp_path / 'elsewhere'}" in text
+    assert "encoder.py is in the standard library" in text
 
 
 def test_functions_that_match_no_pattern_are_named() -> None:
