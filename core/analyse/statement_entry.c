@@ -62,6 +62,14 @@ static unsigned origins_of(struct lp_statement_pass *pass, const struct lp_flow_
 
 enum verdict { NOT_ENTRY, ENTRY, MIXED };
 
+/* A loop around the unit begins where the unit is entered from outside; one inside it does not. */
+static bool is_entered_at(struct lp_statement_pass *pass, uint32_t instr, uint32_t unit)
+{
+    for (uint32_t i = pass->flow.in[instr]; i < pass->flow.in[instr + 1]; i++)
+        if (origins_of(pass, &pass->flow.edges[i], unit) & FROM_OUTSIDE) return true;
+    return false;
+}
+
 /* A loop inside an expression: that of an await, or one that the compiler wrote for `any(…)`, `tuple(…)` of a generator
  * expression. */
 static bool closes_inner(const struct lp_statement_pass *pass, const struct lp_flow_edge *edge)
@@ -95,7 +103,9 @@ static enum verdict judge(struct lp_statement_pass *pass, const struct lp_flow_e
     bool exact = pass->unit_of[edge->to] == unit, repeats = kind == LP_UNIT_WHILE || kind == LP_UNIT_ASYNC_FOR;
     if (edge->cleans_up) return NOT_ENTRY;
     if (from & FROM_TOO_MANY) return MIXED;
-    if (exact && edge->back && !lp__unit_is_part(record) && !closes_inner(pass, edge)) return ENTRY;
+    if (exact && edge->back && !lp__unit_is_part(record) && !closes_inner(pass, edge) &&
+        (repeats || is_entered_at(pass, edge->to, unit)))
+        return ENTRY;
     if (repeats && from & FROM_WITHIN && goes_round(pass, edge->to, unit))
         from = (from & ~(unsigned)FROM_WITHIN) | FROM_OUTSIDE;
     if (from == FROM_OUTSIDE) return ENTRY;

@@ -90,8 +90,18 @@ static bool is_heard(const struct lp_statement_pass *pass, uint32_t line)
     return false;
 }
 
-static bool is_beyond_proof(const struct lp_statement_pass *pass, const struct lp_unit *unit)
+/* A call in a test may raise: the test began then, but nobody sees it end. */
+static bool test_calls(const struct lp_statement_pass *pass, uint32_t unit)
 {
+    struct lp_members members = lp__pass_members(pass, unit);
+    for (uint32_t i = 0; i < members.count; i++)
+        if (pass->shape.instrs[members.instrs[i]].classes & LP_OP_CALL) return true;
+    return false;
+}
+
+static bool is_beyond_proof(const struct lp_statement_pass *pass, uint32_t index)
+{
+    const struct lp_unit *unit = &pass->units.units[index];
     bool one_line = (unit->kind & LP_UNIT_ONE_LINE) != 0;
     switch (LP_UNIT_KIND(unit)) {
     case LP_UNIT_ASYNC_FOR:
@@ -99,7 +109,7 @@ static bool is_beyond_proof(const struct lp_statement_pass *pass, const struct l
     case LP_UNIT_COMP_ASYNC:
         return true;
     case LP_UNIT_WHILE:
-        return one_line && !pass->has_columns && (unit->kind & LP_UNIT_BRANCHING_TEST);
+        return one_line && (test_calls(pass, index) || (!pass->has_columns && unit->kind & LP_UNIT_BRANCHING_TEST));
     default:
         return false;
     }
@@ -145,7 +155,7 @@ static void sum_of_owner(struct lp_statement_pass *pass, struct row *row)
     /* The iterable of a generator expression is evaluated by the code around it, the loop is not its own. */
     if (empty && LP_UNIT_KIND(unit) == LP_UNIT_COMP_FOR)
         row->mark = LP_ROW_PART;
-    else if (empty || is_beyond_proof(pass, unit) || is_blurred(pass, row->unit))
+    else if (empty || is_beyond_proof(pass, row->unit) || is_blurred(pass, row->unit))
         row->mark = LP_ROW_EVENTS;
 }
 

@@ -41,8 +41,9 @@ enum lp_opcode_class {
     LP_OP_GLUE = 1 << 13,      /* does the compiler's work, starts no part of a comprehension */
     LP_OP_STEADY = 1 << 14,    /* cannot raise */
     LP_OP_INVALID = 1 << 15,
-    LP_OP_CATCH = 1 << 16,  /* begins a handler of the program's; other handlers only clean up (3.11 and later) */
-    LP_OP_RERAISE = 1 << 17 /* raises on what a handler of the compiler caught: no statement begins so */
+    LP_OP_CATCH = 1 << 16,   /* begins a handler of the program's; other handlers only clean up (3.11 and later) */
+    LP_OP_RERAISE = 1 << 17, /* raises on what a handler of the compiler caught: no statement begins so */
+    LP_OP_CALL = 1 << 18     /* runs other code, which may raise */
 };
 
 /* What the opcodes of one Python version are.  Filled by the host from the running interpreter. */

@@ -113,10 +113,12 @@ class _Rewriter:
     def do_For(self, node: Any) -> list[ast.stmt]:
         key = self.key(node)
         name = ASYNC_ITEMS if isinstance(node, ast.AsyncFor) else ITEMS
-        # The header is begun even when its iterable raises; each further item, or the end, is one more.
-        node.iter = self.call(name, ast.Constant(value=key), self.expression(node.iter), ast.Constant(value=1))
+        # The header is begun even when its iterable raises; each further item, or the end, is one more. Where the body
+        # is on its row, only what is asked for counts.
+        begun = int(node.body[0].lineno > node.iter.end_lineno)
+        node.iter = self.call(name, ast.Constant(value=key), self.expression(node.iter), ast.Constant(value=begun))
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
-        return [ast.Expr(value=self.count(key)), node]
+        return [*([ast.Expr(value=self.count(key))] if begun else []), node]
 
     do_AsyncFor = do_For
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # enum lp_opcode_class of core/collect/code_shape.h
 PREFIX, FORWARD, BACK, TO, CONDITIONAL, ENDS, FOR_ITER, SILENT = (1 << n for n in range(8))
 RESUME, SEND, HANDLER, BLOCK_END, CATCH_END, GLUE, STEADY, INVALID = (1 << n for n in range(8, 16))
-CATCH, RAISE_ON = 1 << 16, 1 << 17
+CATCH, RAISE_ON, CALL = 1 << 16, 1 << 17, 1 << 18
 
 OLDEST, NEWEST = (3, 10), (3, 15)
 
@@ -71,6 +71,8 @@ def _classes(name: str, code: int, version: tuple[int, int]) -> int:
         classes |= GLUE
     if name in _STEADY or (version >= (3, 12) and name in _STEADY_WITH_CHECKED_LOADS):
         classes |= STEADY
+    if name in ("SEND", "YIELD_FROM") or (name.startswith("CALL") and not name.startswith("CALL_INTRINSIC")):
+        classes |= CALL
     if name in _SILENT and (version >= (3, 12) or name == "RESUME"):
         classes |= SILENT
     return classes
