@@ -83,20 +83,23 @@ static inline struct lpx_note *lpx_note_of(const struct lpx_line_engine *engine,
     return extras->values[engine->extra_index];
 }
 
-/* The session's code object, deciding about it when it is met for the first time; NULL: out of scope.  Keeps a pending
- * exception. */
-struct lp_line_code *lpx_line_decide(struct lpx_line_engine *engine, struct lpx_line_session *session,
-                                     PyCodeObject *code);
-static inline struct lp_line_code *lpx_line_code(struct lpx_line_engine *engine, struct lpx_line_session *session,
-                                                 PyCodeObject *code)
+/* Has every active session decided about the code object?  It asks Python code, so other threads may run meanwhile,
+ * sessions may stop and go: whoever held a line thread must get it again afterwards.  Keeps a pending exception. */
+void lpx_lines_decide(struct lpx_line_engine *engine, PyCodeObject *code);
+/* Whether there is an active session that was not asked yet. */
+bool lpx_lines_undecided(const struct lpx_line_engine *engine, const struct lpx_note *note);
+
+struct lp_line_code *lpx_verdict_more(const struct lpx_note *note, uint64_t session);
+/* The session's code object for the one that the note is of; NULL: out of scope, or not decided.  Hot. */
+static inline struct lp_line_code *lpx_verdict(const struct lpx_note *note, const struct lpx_line_session *session)
 {
-    struct lpx_note *note = lpx_note_of(engine, code);
-    if (__builtin_expect(note != NULL && note->first.session == session->serial, 1)) return note->first.code;
-    return lpx_line_decide(engine, session, code);
+    if (note == NULL) return NULL;
+    if (__builtin_expect(note->first.session == session->serial, 1)) return note->first.code;
+    return lpx_verdict_more(note, session->serial);
 }
-/* The same without deciding: NULL also for code that was not met. */
-struct lp_line_code *lpx_line_known(const struct lpx_line_engine *engine, const struct lpx_line_session *session,
-                                    PyCodeObject *code);
+/* Decided now, for this one session. */
+struct lp_line_code *lpx_line_code(struct lpx_line_engine *engine, struct lpx_line_session *session,
+                                   PyCodeObject *code);
 int lpx_notes_init(struct lpx_line_engine *engine);   /* -1 with an exception */
 void lpx_notes_leave(struct lpx_line_engine *engine); /* the engine goes */
 /* The host's session of a thread's state. */

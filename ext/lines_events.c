@@ -79,15 +79,34 @@ static inline struct lpx_line_engine *engine_of(PyObject *self)
     return ((struct callback *)self)->engine;
 }
 
-/* The frame is not on top of the shadow stack: a frame that was running when the session started, or one whose callees
- * ended unnoticed. */
-static __attribute__((noinline)) void line_astray(struct lpx_line_engine *engine, struct lp_line_thread *thread,
-                                                  struct lpx_frame *frame, PyCodeObject *code, uint64_t now)
+/* It was watched in an earlier session, or has never been. */
+static __attribute__((noinline)) void watch(struct lpx_line_engine *engine, struct lpx_note *note,
+                                            const struct lp_line_code *line_code)
 {
-    struct lp_line_code *line_code = lpx_line_code(engine, lpx_line_session_of(thread), code);
-    if (line_code == NULL) return;
-    lp__line_find(thread, frame, code, line_code, now);
-    if (thread->top->frame == frame) lp__line_event(thread, thread->top, unit_of(frame, code), now);
+    struct lpx_error error = lpx_error_hide();
+    lpx_lines_watch(engine, note, line_code);
+    lpx_error_restore(error);
+}
+
+/* Several sessions, or a frame that is not on top of the shadow stack: one that was running when the session started,
+ * or one whose callees ended unnoticed. */
+static __attribute__((noinline)) void line_of_any(struct lpx_line_engine *engine, struct lpx_frame *frame,
+                                                  PyCodeObject *code, uint64_t now)
+{
+    uint32_t unit = unit_of(frame, code);
+    struct lp_line_thread *thread;
+    struct lpx_note *note = lpx_note_of(engine, code);
+    if (lpx_lines_undecided(engine, note)) lpx_lines_decide(engine, code);
+    note = lpx_note_of(engine, code);
+    for (thread = lp__lines_here(); thread; thread = thread->next_of_tenant) {
+        if (thread->top->frame != frame || thread->top->code_object != code) {
+            struct lp_line_code *line_code = lpx_verdict(note, lpx_line_session_of(thread));
+            if (line_code == NULL) continue;
+            lp__line_find(thread, frame, code, line_code, now);
+            if (thread->top->frame != frame) continue;
+        }
+        lp__line_event(thread, thread->top, unit, now);
+    }
 }
 
 static PyObject *on_line(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
@@ -98,23 +117,13 @@ static PyObject *on_line(PyObject *self, PyObject *const *args, size_t count, Py
     struct lpx_frame *frame = frame_of_event(lpx_tstate());
     (void)count;
     (void)names;
-    for (; thread; thread = thread->next_of_tenant) {
-        struct lp_line_frame *top = thread->top;
-        if (__builtin_expect(top->frame == frame && top->code_object == code, 1))
-            lp__line_event(thread, top, unit_of(frame, code), now);
-        else if (engine_of(self))
-            line_astray(engine_of(self), thread, frame, code, now);
-    }
+    if (__builtin_expect(thread != NULL && thread->next_of_tenant == NULL && thread->top->frame == frame &&
+                             thread->top->code_object == code,
+                         1))
+        lp__line_event(thread, thread->top, unit_of(frame, code), now);
+    else if (engine_of(self))
+        line_of_any(engine_of(self), frame, code, now);
     Py_RETURN_NONE;
-}
-
-/* It was watched in an earlier session. */
-static __attribute__((noinline)) void watch_again(struct lpx_line_engine *engine, PyCodeObject *code,
-                                                  const struct lp_line_code *line_code)
-{
-    struct lpx_error error = lpx_error_hide();
-    lpx_lines_watch(engine, lpx_note_of(engine, code), line_code);
-    lpx_error_restore(error);
 }
 
 /* Enters in every session that watches the code; false when none does. */
@@ -125,17 +134,17 @@ static inline bool enter(struct lpx_line_engine *engine, PyCodeObject *code, enu
     struct lpx_frame *frame = frame_of_event(lpx_tstate());
     struct lpx_note *note = lpx_note_of(engine, code);
     bool watched = thread == NULL; /* for want of memory: not for good */
+    if (__builtin_expect(note == NULL || thread == NULL || thread->next_of_tenant ||
+                             note->first.session != lpx_line_session_of(thread)->serial,
+                         0)) {
+        if (lpx_lines_undecided(engine, note)) lpx_lines_decide(engine, code);
+        thread = lp__lines_here();
+        note = lpx_note_of(engine, code);
+    }
     for (; thread; thread = thread->next_of_tenant) {
-        struct lpx_line_session *session = lpx_line_session_of(thread);
-        struct lp_line_code *line_code;
-        if (__builtin_expect(note != NULL && note->first.session == session->serial, 1)) {
-            line_code = note->first.code;
-        } else {
-            line_code = lpx_line_decide(engine, session, code);
-            note = lpx_note_of(engine, code);
-        }
+        struct lp_line_code *line_code = lpx_verdict(note, lpx_line_session_of(thread));
         if (line_code == NULL) continue;
-        if (__builtin_expect(!note->armed, 0)) watch_again(engine, code, line_code);
+        if (__builtin_expect(!note->armed, 0)) watch(engine, note, line_code);
         lp__line_enter(thread, frame, code, line_code, now, how);
         watched = true;
     }
@@ -412,25 +421,39 @@ void lpx_lines_disarm(struct lpx_line_engine *engine)
     lpx_error_restore(error);
 }
 
+/* Every thread's running code objects: a list that owns them.  Nothing here runs Python code, which would let those
+ * frames end under our eyes. */
+static PyObject *running_codes(void)
+{
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    PyObject *codes = PyList_New(0);
+    struct lpx_frame *frame;
+    for (; codes && tstate; tstate = PyThreadState_Next(tstate))
+        for (frame = lpx_frame_now(tstate); codes && frame; frame = lpx_frame_up(frame))
+            if (PyList_Append(codes, (PyObject *)lpx_frame_code(frame))) Py_CLEAR(codes);
+    return codes;
+}
+
 static void watch_code(struct lpx_line_engine *engine, PyCodeObject *code)
 {
     struct lpx_line_session *session;
-    struct lp_line_code *line_code;
-    for (session = engine->active; session; session = session->next_active) {
-        line_code = lpx_line_code(engine, session, code);
-        if (line_code && !lpx_note_of(engine, code)->armed) watch_again(engine, code, line_code);
+    struct lpx_note *note = lpx_note_of(engine, code);
+    if (lpx_lines_undecided(engine, note)) lpx_lines_decide(engine, code);
+    note = lpx_note_of(engine, code);
+    for (session = engine->active; note && session; session = session->next_active) {
+        struct lp_line_code *line_code = lpx_verdict(note, session);
+        if (line_code && !note->armed) watch(engine, note, line_code);
     }
 }
 
 /* Watches what is running already, on every thread. */
 static void watch_running(struct lpx_line_engine *engine)
 {
-    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
-    struct lpx_frame *frame;
-    if (!lpx_frames_fit) return; /* then they are watched from their next call on */
-    for (; tstate; tstate = PyThreadState_Next(tstate))
-        for (frame = lpx_frame_now(tstate); frame; frame = lpx_frame_up(frame))
-            watch_code(engine, lpx_frame_code(frame));
+    PyObject *codes = lpx_frames_fit ? running_codes() : NULL; /* else they are watched from their next call on */
+    Py_ssize_t i;
+    for (i = 0; codes && i < PyList_GET_SIZE(codes); i++)
+        watch_code(engine, (PyCodeObject *)PyList_GET_ITEM(codes, i));
+    Py_XDECREF(codes);
 }
 
 /* Code that answered DISABLE to an earlier session answers again. */

@@ -95,6 +95,14 @@ static struct lpx_verdict *find_verdict(struct lpx_note *note, uint64_t serial)
     return NULL;
 }
 
+struct lp_line_code *lpx_verdict_more(const struct lpx_note *note, uint64_t session)
+{
+    uint32_t i;
+    for (i = 0; i < note->more_count; i++)
+        if (note->more[i].session == session) return note->more[i].code;
+    return NULL;
+}
+
 static bool is_active(const struct lpx_line_engine *engine, uint64_t serial)
 {
     const struct lpx_line_session *session;
@@ -115,14 +123,6 @@ static struct lpx_verdict *verdict_room(struct lpx_line_engine *engine, struct l
     if (more == NULL) return NULL;
     note->more = more;
     return &more[note->more_count++];
-}
-
-struct lp_line_code *lpx_line_known(const struct lpx_line_engine *engine, const struct lpx_line_session *session,
-                                    PyCodeObject *code)
-{
-    struct lpx_note *note = lpx_note_of(engine, code);
-    struct lpx_verdict *verdict = note ? find_verdict(note, session->serial) : NULL;
-    return verdict ? verdict->code : NULL;
 }
 
 /* -- asking ------------------------------------------------------------------------------------------------------ */
@@ -283,27 +283,60 @@ static struct lp_line_code *make_code(struct lpx_line_engine *engine, struct lpx
     return made;
 }
 
-struct lp_line_code *lpx_line_decide(struct lpx_line_engine *engine, struct lpx_line_session *session,
-                                     PyCodeObject *code)
+static void decide(struct lpx_line_engine *engine, struct lpx_line_session *session, PyCodeObject *code)
 {
     struct lpx_note *note = lpx_note_of(engine, code);
-    struct lpx_verdict *verdict = note ? find_verdict(note, session->serial) : NULL;
     struct lp_line_code *made = NULL;
-    struct lpx_error error;
-    if (verdict) return verdict->code;
-    if (session->state->lines != engine) return NULL; /* another interpreter's, active on this thread as well */
-    error = lpx_error_hide();
+    struct lpx_verdict *verdict;
+    if (note && find_verdict(note, session->serial)) return;
     if (in_scope(session, code)) {
-        if (note == NULL) note = make_note(engine, code);
-        made = note ? make_code(engine, session, code) : NULL;
+        made = make_code(engine, session, code);
     } else {
         count_outside(session, code->co_filename);
-        if (!LPX_HAVE_MONITORING && note == NULL) note = make_note(engine, code); /* its events go on */
+        if (LPX_HAVE_MONITORING && lpx_note_of(engine, code) == NULL) return; /* it sends nothing more */
     }
-    if (note && (verdict = verdict_room(engine, note)) != NULL) {
-        verdict->session = session->serial;
-        verdict->code = made;
-    }
+    note = lpx_note_of(engine, code); /* another thread may have made it meanwhile, or have decided the same */
+    if (note == NULL) note = make_note(engine, code);
+    if (note == NULL || find_verdict(note, session->serial)) return;
+    verdict = verdict_room(engine, note);
+    if (verdict) *verdict = (struct lpx_verdict){session->serial, made};
+}
+
+bool lpx_lines_undecided(const struct lpx_line_engine *engine, const struct lpx_note *note)
+{
+    const struct lpx_line_session *session;
+    for (session = engine->active; session; session = session->next_active)
+        if (note == NULL || find_verdict((struct lpx_note *)(uintptr_t)note, session->serial) == NULL) return true;
+    return false;
+}
+
+/* The active sessions as they are now: a list that owns them. */
+static PyObject *sessions_now(const struct lpx_line_engine *engine)
+{
+    PyObject *list = PyList_New(0);
+    struct lpx_line_session *session;
+    for (session = engine->active; list && session; session = session->next_active)
+        if (PyList_Append(list, (PyObject *)session)) Py_CLEAR(list);
+    return list;
+}
+
+void lpx_lines_decide(struct lpx_line_engine *engine, PyCodeObject *code)
+{
+    struct lpx_error error = lpx_error_hide();
+    PyObject *sessions = sessions_now(engine);
+    Py_ssize_t i;
+    for (i = 0; sessions && i < PyList_GET_SIZE(sessions); i++)
+        decide(engine, (struct lpx_line_session *)PyList_GET_ITEM(sessions, i), code);
+    Py_XDECREF(sessions);
     lpx_error_restore(error);
-    return made;
+}
+
+struct lp_line_code *lpx_line_code(struct lpx_line_engine *engine, struct lpx_line_session *session, PyCodeObject *code)
+{
+    struct lpx_error error = lpx_error_hide();
+    struct lp_line_code *found;
+    decide(engine, session, code);
+    found = lpx_verdict(lpx_note_of(engine, code), session);
+    lpx_error_restore(error);
+    return found;
 }

@@ -106,16 +106,28 @@ static void trace_opcodes(PyFrameObject *frame)
 
 /* -- the events -------------------------------------------------------------------------------------------------- */
 
+/* Asks who was not asked yet; what was held of line threads must be had again afterwards. */
+static struct lpx_note *decided(struct lpx_line_engine *engine, PyCodeObject *code)
+{
+    struct lpx_note *note = lpx_note_of(engine, code);
+    if (__builtin_expect(note != NULL && engine->active && engine->active->next_active == NULL &&
+                             note->first.session == engine->active->serial,
+                         1))
+        return note;
+    if (lpx_lines_undecided(engine, note)) lpx_lines_decide(engine, code);
+    return lpx_note_of(engine, code);
+}
+
 static void on_call(struct tracer *tracer, PyFrameObject *frame)
 {
-    struct lpx_line_engine *engine = tracer->engine;
     uint64_t now = lp__ticks();
-    struct lp_line_thread *thread = lp__lines_here();
     PyCodeObject *code = code_of(frame);
+    struct lpx_note *note = decided(tracer->engine, code);
+    struct lp_line_thread *thread = lp__lines_here();
     const void *id = identity(frame);
     bool watched = false, opcodes = false;
     for (; thread; thread = thread->next_of_tenant) {
-        struct lp_line_code *line_code = lpx_line_code(engine, lpx_line_session_of(thread), code);
+        struct lp_line_code *line_code = lpx_verdict(note, lpx_line_session_of(thread));
         if (line_code == NULL) continue;
         lp__line_enter(thread, id, code, line_code, now, goes_on(frame, code) ? LP_LINE_GOES_ON : LP_LINE_STARTS);
         watched = true;
@@ -125,17 +137,25 @@ static void on_call(struct tracer *tracer, PyFrameObject *frame)
     if (opcodes) trace_opcodes(frame);
 }
 
-/* The frame is not on top.  False: it is not watched. */
-static __attribute__((noinline)) bool astray(struct tracer *tracer, struct lp_line_thread *thread, const void *id,
-                                             PyFrameObject *frame, uint64_t now)
+/* Several sessions, or a frame that is not on top of the shadow stack. */
+static __attribute__((noinline)) void line_of_any(struct tracer *tracer, const void *id, PyFrameObject *frame,
+                                                  uint64_t now)
 {
     PyCodeObject *code = code_of(frame);
-    struct lp_line_code *line_code = lpx_line_code(tracer->engine, lpx_line_session_of(thread), code);
-    if (line_code == NULL) return false;
-    lp__line_find(thread, id, code, line_code, now);
-    if (thread->top->frame == id) lp__line_event(thread, thread->top, unit_of(frame), now);
-    if (line_code->slots.branch_count) trace_opcodes(frame);
-    return true;
+    struct lpx_note *note = decided(tracer->engine, code);
+    struct lp_line_thread *thread = lp__lines_here();
+    bool watched = false;
+    for (; thread; thread = thread->next_of_tenant) {
+        struct lp_line_code *line_code = lpx_verdict(note, lpx_line_session_of(thread));
+        if (line_code == NULL) continue;
+        watched = true;
+        if (thread->top->frame != id) {
+            lp__line_find(thread, id, code, line_code, now);
+            if (line_code->slots.branch_count) trace_opcodes(frame);
+        }
+        if (thread->top->frame == id) lp__line_event(thread, thread->top, unit_of(frame), now);
+    }
+    if (!watched) tracer->ignored = id;
 }
 
 static void on_line(struct tracer *tracer, PyFrameObject *frame)
@@ -143,18 +163,11 @@ static void on_line(struct tracer *tracer, PyFrameObject *frame)
     uint64_t now = lp__ticks();
     const void *id = identity(frame);
     struct lp_line_thread *thread = lp__lines_here();
-    bool watched = false;
     if (id == tracer->ignored) return;
-    for (; thread; thread = thread->next_of_tenant) {
-        struct lp_line_frame *top = thread->top;
-        if (__builtin_expect(top->frame == id, 1)) {
-            lp__line_event(thread, top, unit_of(frame), now);
-            watched = true;
-        } else {
-            watched |= astray(tracer, thread, id, frame, now);
-        }
-    }
-    if (!watched) tracer->ignored = id;
+    if (__builtin_expect(thread != NULL && thread->next_of_tenant == NULL && thread->top->frame == id, 1))
+        lp__line_event(thread, thread->top, unit_of(frame), now);
+    else
+        line_of_any(tracer, id, frame, now);
 }
 
 /* Left for good or only for a while: the opcode tells. */
@@ -198,6 +211,9 @@ static int ask_before(struct tracer *tracer, PyFrameObject *frame, int what, PyO
 static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *arg)
 {
     struct tracer *tracer = (struct tracer *)object;
+    bool ours = false;
+    int result;
+    Py_INCREF(tracer); /* deciding lets other threads run, which may take it out of here */
     if (tracer->engine) {
         if (what == PyTrace_LINE)
             on_line(tracer, frame);
@@ -205,10 +221,12 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
             on_call(tracer, frame);
         else if (what == PyTrace_RETURN)
             on_return(tracer, frame, arg);
-        else if (what == PyTrace_OPCODE && on_opcode(tracer, frame))
-            return 0;
+        else if (what == PyTrace_OPCODE)
+            ours = on_opcode(tracer, frame);
     }
-    return ask_before(tracer, frame, what, arg);
+    result = ours ? 0 : ask_before(tracer, frame, what, arg);
+    Py_DECREF(tracer);
+    return result;
 }
 
 /* -- putting it into threads ------------------------------------------------------------------------------------- */

@@ -528,6 +528,49 @@ def test_the_child_of_a_fork_counts_its_own(tmp_path: Any) -> None:
     assert rows[9] == 2
 
 
+def test_sessions_come_and_go_on_many_threads() -> None:
+    """While one thread's scope is asked, which runs Python code, others start, stop and drop their sessions."""
+    counted: list[int] = []
+    failures: list[BaseException] = []
+
+    def slow_scope(filename: str) -> int:
+        time.sleep(0)
+        return int(filename == NAME)
+
+    def worker() -> None:
+        try:
+            for _ in range(15):
+                recording = _core.Recording("/", "test", store="memory")
+                session = _core.LineSession(
+                    recording, admit_file=slow_scope, admit_function=lambda *facts: False, source=lambda filename: LOOP
+                )
+                scope: dict[str, Any] = {}
+                exec(compile(LOOP, NAME, "exec"), scope)
+                session.start()
+                scope["loop"](20)
+                session.stop()
+                document = json.loads(_core.lines_render(recording, "json"))
+                counted.append(
+                    sum(row["events"] for f in document["functions"] for row in f["rows"] if row["line"] == 4)
+                )
+        except BaseException as error:
+            failures.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        workers = [threading.Thread(target=worker) for _ in range(6)]
+        for each in workers:
+            each.start()
+        for each in workers:
+            each.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert failures == []
+    assert len(counted) == 90
+    assert min(counted) >= 20  # its own loop, and whatever others ran meanwhile
+
+
 def test_the_cost_of_an_event_is_measured() -> None:
     lines = Lines(LOOP)
     assert 0 < lines.session.event_cost_ns < 100_000
