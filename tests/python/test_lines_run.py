@@ -497,6 +497,13 @@ def test_start_costs_little_where_nothing_is_asked_for(here: Path) -> None:
 Execute = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 
+def test_doctor_proves_the_line_profiler(here: Path) -> None:
+    done = execute([sys.executable, "-m", "lineprofiler", "doctor"], here)
+    assert done.returncode == 0
+    assert re.search(r"line profiler +ok +\w+, counts exactly", done.stdout.decode())
+    assert re.search(r"start-up line +ok +lineprofiler\.pth", done.stdout.decode())
+
+
 def test_threads_that_outlive_the_program_are_counted(here: Path) -> None:
     write(
         here,

@@ -85,6 +85,11 @@ def begin() -> None:
     except Exception as error:  # the program runs, whatever is wrong with us
         warn(f"the lines of this process are not recorded: {type(error).__name__}: {error}")
         os.environ.pop(ENV_LINES, None)
+        if "pid" in fields and "keep" not in fields and "run_dir" in fields:  # made for this run alone
+            try:
+                os.rmdir(fields["run_dir"][0])
+            except OSError:
+                pass
 
 
 def _is_on(word: str) -> bool:

@@ -137,7 +137,7 @@ def main(words: "list[str]") -> int:
         request = Request(words)
         if "help" in request.flags:
             return _core.cli(["run", "--help"])
-        _check_startup()
+        check_startup()
         _become(request)
     except Usage as error:
         return _refuse(str(error))
@@ -153,7 +153,7 @@ def _refuse(what: str) -> int:
     return USAGE
 
 
-def _check_startup() -> None:
+def check_startup() -> None:
     """The program's interpreter will find our start-up line where this one does."""
     if not sys.executable:
         raise Usage("this interpreter does not know its own program, so it cannot start another one")
