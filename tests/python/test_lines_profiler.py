@@ -682,3 +682,24 @@ def test_profiler_without_a_run_directory_leaves_nothing(program: Program, tmp_p
         """
     )
     assert [path.name for path in tmp_path.iterdir()] == ["prog.py"]
+
+
+def test_block_imports_nothing_of_the_standard_library(program: Program) -> None:
+    done = program(
+        """
+        import sys
+        before = set(sys.modules)
+        from lineprofiler import LineProfiler
+        def f(n):
+            for i in range(n):
+                pass
+        profiler = LineProfiler()
+        with profiler:
+            f(3)
+        after = {name for name in set(sys.modules) - before if name.partition(".")[0] != "lineprofiler"}
+        print(sorted(after))
+        """
+    )
+    known = {"_weakref", "time", "atexit", "opcode", "_opcode", "_opcode_metadata"}
+    loaded = set(eval(done.stdout))
+    assert loaded <= known or (sys.version_info < (3, 12) and "threading" in loaded)

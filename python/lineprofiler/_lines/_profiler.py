@@ -177,7 +177,8 @@ class LineProfiler:
         if self._outer is not None:
             self._outer.start()
             self._bind_region()
-        _resolve.some_of(self)
+        if self.run_dir is not None:  # whoever reads the file may have no Python; what is in memory can wait
+            _resolve.some_of(self)
         _results.note_facts(self)
 
     def _close(self) -> None:
