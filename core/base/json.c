@@ -90,11 +90,28 @@ static bool needs_unit_escape(uint32_t c)
            (c >= 0xD800 && c <= 0xDFFF);
 }
 
+/* How many bytes from here on stand for themselves: most of most strings. */
+static size_t plain_run(const char *bytes, size_t len)
+{
+    size_t at = 0;
+    while (at < len) {
+        unsigned char c = (unsigned char)bytes[at];
+        if (c < 0x20 || c >= 0x7F || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&') break;
+        at++;
+    }
+    return at;
+}
+
 static void add_quoted(struct lp_buf *out, const char *bytes, size_t len)
 {
     lp__buf_addc(out, '"');
     for (size_t at = 0; at < len;) {
-        size_t start = at;
+        size_t start = at, plain = plain_run(bytes + at, len - at);
+        if (plain) {
+            lp__buf_add(out, bytes + at, plain);
+            at += plain;
+            continue;
+        }
         uint32_t c = lp__utf8_next(bytes, len, &at);
         char brief = short_escape(c);
         if (c == LP_UTF8_BAD)
@@ -137,16 +154,28 @@ static void add_literal(struct lp_json *json, const char *text)
     lp__buf_adds(json->out, text);
 }
 
+/* Documents of lines are mostly whole numbers: printf would be most of the time they take. */
+static void add_digits(struct lp_buf *out, uint64_t value, bool negative)
+{
+    char text[21];
+    size_t at = sizeof text;
+    do
+        text[--at] = (char)('0' + value % 10);
+    while (value /= 10);
+    if (negative) text[--at] = '-';
+    lp__buf_add(out, text + at, sizeof text - at);
+}
+
 void lp__json_u64(struct lp_json *json, uint64_t value)
 {
     before_item(json);
-    lp__buf_addf(json->out, "%llu", (unsigned long long)value);
+    add_digits(json->out, value, false);
 }
 
 void lp__json_i64(struct lp_json *json, int64_t value)
 {
     before_item(json);
-    lp__buf_addf(json->out, "%lld", (long long)value);
+    add_digits(json->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, value < 0);
 }
 
 void lp__json_i128(struct lp_json *json, int64_t high, uint64_t low)
@@ -160,6 +189,10 @@ void lp__json_double(struct lp_json *json, double value, int digits)
     char text[DOUBLE_CAP];
     if (!isfinite(value)) {
         lp__json_null(json);
+        return;
+    }
+    if (digits <= 0 && fabs(value) < 0x1p53) { /* ties to even, as printf does */
+        lp__json_i64(json, (int64_t)rint(value));
         return;
     }
     lp__fmt_fixed(text, sizeof text, value, digits > MOST_DIGITS ? MOST_DIGITS : digits);

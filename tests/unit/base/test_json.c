@@ -102,6 +102,12 @@ static void test_doubles(void **state)
     check_double(1.5, 3, "1.5");
     check_double(100, 2, "100");
     check_double(100, 0, "100");
+    check_double(0.5, 0, "0");
+    check_double(1.5, 0, "2");
+    check_double(2.5, 0, "2");
+    check_double(-0.4, 0, "0");
+    check_double(-1e15 - 0.5, 0, "-1000000000000000");
+    check_double(0x1p60, 0, "1152921504606846976");
     check_double(1.23456, 3, "1.235");
     check_double(-0.0001, 2, "0");
     check_double(LP_NAN, 2, "null");
