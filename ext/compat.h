@@ -8,8 +8,12 @@
 #include <Python.h> /* first: it sets what the others see */
 
 #include <frameobject.h>
+#if PY_VERSION_HEX < 0x030B0000
+#include <longintrepr.h>
+#endif
 #include <opcode.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <structmember.h>
 
 /* sys.monitoring exists; below it a frame evaluation hook (PEP 523) can do the same. */
@@ -29,6 +33,21 @@ static inline PyThreadState *lpx_tstate(void)
 #else
     return _PyThreadState_UncheckedGet();
 #endif
+}
+
+/* Hot.  An exact int of one digit, as nearly all are; false: ask the interpreter. */
+static inline bool lpx_int_is_small(PyObject *object, int64_t *value)
+{
+    const PyLongObject *number = (const PyLongObject *)object;
+    if (!PyLong_CheckExact(object)) return false;
+#if PY_VERSION_HEX >= 0x030C0000
+    if (!PyUnstable_Long_IsCompact(number)) return false;
+    *value = PyUnstable_Long_CompactValue(number);
+#else
+    if (Py_SIZE(object) < -1 || Py_SIZE(object) > 1) return false;
+    *value = Py_SIZE(object) ? Py_SIZE(object) * (int64_t)number->ob_digit[0] : 0;
+#endif
+    return true;
 }
 
 /* The calling thread holds an interpreter's lock: it may use Python.  PyGILState_Check says yes to every thread once

@@ -203,6 +203,7 @@ static bool amount_of(PyObject *object, int64_t *amount)
 {
     PyObject *number;
     long long value;
+    if (__builtin_expect(lpx_int_is_small(object, amount), 1)) return true;
     if (PyFloat_Check(object) || !PyIndex_Check(object)) {
         PyErr_Format(PyExc_TypeError, "n must be an integer, not %.100s", Py_TYPE(object)->tp_name);
         return false;
