@@ -112,7 +112,8 @@ static void more(struct lp_page *page, size_t count, size_t most, const char *wh
 {
     char text[LP_FMT_CAP];
     if (count > most)
-        lp__page_add(page, "  and %s more %s: --top all\n", lp__fmt_count(text, sizeof text, count - most), what);
+        lp__page_add(page, "  and %s more %s%s: --top all\n", lp__fmt_count(text, sizeof text, count - most), what,
+                     count - most == 1 ? "" : "s");
 }
 
 static void cost(struct lp_page *page, const struct lp_line_report *report, bool marked)
@@ -156,11 +157,11 @@ void lp__render_lines_section(const struct lp_line_report *report, const struct 
     if (report->hot_count) {
         titles(&page, "FUNCTIONS", "calls", "total", "% tot.");
         functions(&page, report, most);
-        more(&page, report->function_count, most, "functions");
+        more(&page, report->function_count, most, "function");
         lp__page_block(&page);
         titles(&page, "LINES", "hits", "inclusive", "% self");
         bool marked = hot_rows(&page, report, most);
-        more(&page, report->hot_count, most, "lines");
+        more(&page, report->hot_count, most, "line");
         cost(&page, report, marked);
     } else {
         lp__page_sentence(&page, 0, "", LP_INK_PLAIN, "LINES: none were recorded.");
