@@ -122,7 +122,7 @@ static void nothing(struct lp_page *page, const struct lp_line_report *report)
     outside(page, report);
     if (!report->outside_count && !report->note_count)
         sentence(page, report->mechanism[0] ? "No function of the scope was called while it was recorded."
-                                         : "No process of this run recorded lines.");
+                                            : "No process of this run recorded lines.");
 }
 
 void lp__lines_closing(struct lp_lines_page *lines)
