@@ -78,7 +78,7 @@ export function count(value) {
  */
 export function share(part, whole) {
   if (!(whole > 0) || !Number.isFinite(part)) return { text: NOT_MEASURED, unit: "", exact: "not measured" };
-  const percent = (part / whole) * 100;
+  const percent = Math.min(part / whole, 1) * 100; // sums that were rounded apart may differ by a nanosecond
   const exact = `${percent.toFixed(4)} %`;
   if (percent > 0 && percent < 0.05) return { text: "<0.1", unit: "%", exact };
   return { text: percent.toFixed(1), unit: "%", exact };

@@ -57,7 +57,7 @@ export class Inspector {
     const parts = [
       el("h2", { title: path }, `${splitPath(path).name}:${line}`),
       region >= 0 ? el("p", { class: "hint" }, `in region ${model.regions[region].path}`) : null,
-      el("code", { class: "quoted" }, this.page.visible(text?.[i]?.trim().slice(0, 300) ?? "")),
+      text?.[i]?.trim() ? el("code", { class: "quoted" }, this.page.visible(text[i].trim().slice(0, 300))) : null,
     ];
     if (lines.state[i] === MISSED) parts.push(el("p", {}, "Has code that was not executed."));
     else if (lines.state[i] !== EXECUTED) parts.push(el("p", {}, "No code, or none that was watched."));

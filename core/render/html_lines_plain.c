@@ -26,15 +26,17 @@ static void count_cell(struct lp_buf *out, uint64_t count)
 static void share_cell(struct lp_buf *out, double part, double whole)
 {
     char text[LP_FMT_CAP];
-    lp__html_cell(out, lp__fmt_pct(text, sizeof text, whole > 0 ? part / whole : LP_NAN));
+    lp__html_cell(out, lp__fmt_pct(text, sizeof text, whole > 0 ? fmin(1, part / whole) : LP_NAN));
 }
 
+/* Titles of columns of text begin with a star. */
 static void open_table(struct lp_buf *out, const char *title, const char *const *heads, size_t count)
 {
     if (title) lp__buf_addf(out, "<h2>%s</h2>", title);
     lp__buf_adds(out, "<table><thead><tr>");
     for (size_t i = 0; i < count; i++)
-        lp__buf_addf(out, "<th scope=\"col\">%s</th>", heads[i]);
+        lp__buf_addf(out, "<th scope=\"col\"%s>%s</th>", heads[i][0] == '*' ? " class=\"words\"" : "",
+                     heads[i] + (heads[i][0] == '*'));
     lp__buf_adds(out, "</tr></thead><tbody>\n");
 }
 
@@ -81,7 +83,8 @@ static void figures(struct lp_buf *out, const struct lp_line_report *report, con
 
 static void hot_lines(struct lp_buf *out, const struct lp_line_report *report)
 {
-    static const char *const heads[] = {"self %", "self", "inclusive", "hits", "per hit", "line", "function", "source"};
+    static const char *const heads[] = {"self %",  "self",  "inclusive", "hits",
+                                        "per hit", "*line", "*function", "*source"};
     size_t shown = fewer(report->hot_count);
     open_table(out, "Slowest lines", heads, sizeof heads / sizeof *heads);
     for (size_t i = 0; i < shown; i++) {
@@ -98,7 +101,7 @@ static void hot_lines(struct lp_buf *out, const struct lp_line_report *report)
 
 static void functions(struct lp_buf *out, const struct lp_line_report *report)
 {
-    static const char *const heads[] = {"total %", "total", "self", "calls", "per call", "defined", "function"};
+    static const char *const heads[] = {"total %", "total", "self", "calls", "per call", "*defined", "*function"};
     size_t shown = fewer(report->function_count);
     open_table(out, "Functions", heads, sizeof heads / sizeof *heads);
     for (size_t i = 0; i < shown; i++) {
@@ -117,7 +120,7 @@ static void functions(struct lp_buf *out, const struct lp_line_report *report)
 
 static void regions(struct lp_buf *out, const struct lp_line_report *report)
 {
-    static const char *const heads[] = {"self %", "self", "wall", "entries", "region"};
+    static const char *const heads[] = {"self %", "self", "wall", "entries", "*region"};
     size_t shown = fewer(report->region_count);
     if (!report->region_count) return;
     open_table(out, "Regions", heads, sizeof heads / sizeof *heads);
@@ -137,7 +140,7 @@ static void regions(struct lp_buf *out, const struct lp_line_report *report)
 
 static void one_source(struct lp_buf *out, const struct lp_line_report *report, const struct lp_line_function *function)
 {
-    static const char *const heads[] = {"line", "self %", "self", "inclusive", "hits", "per hit", "source"};
+    static const char *const heads[] = {"line", "self %", "self", "inclusive", "hits", "per hit", "*source"};
     const struct lp_line_file *file = &report->files[function->file];
     lp__buf_adds(out, "<h3>");
     lp__html_text(out, function->name.bytes, function->name.len);

@@ -45,6 +45,7 @@ test("a share that is there is not shown as nothing, and none is above its whole
   assert.equal(words(share(0, 1e6)), "0.0 %");
   assert.equal(words(share(481, 1000)), "48.1 %");
   assert.equal(words(share(1000, 1000)), "100.0 %");
+  assert.equal(words(share(1001, 1000)), "100.0 %");
 });
 
 test("words around numbers", () => {

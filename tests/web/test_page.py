@@ -134,7 +134,7 @@ def test_a_line_of_several_functions_lists_each(open_page: Open) -> None:
     assert "Model.__init__:" in text and "Model.__init__.<locals>.<listcomp>:" in text
     row = rows(page)[6]
     # The comprehension runs inside the line that it stands on: its time counts once.
-    assert row[1:4] == ["1.35 ms", "1.36 ms", "~202"]
+    assert row[1:4] == ["1.35 ms", "1.35 ms", "~202"]
 
 
 def test_regions_are_columns_of_the_source(open_page: Open) -> None:
@@ -277,7 +277,7 @@ def test_copied_rows_hold_exact_values(open_page: Open) -> None:
       document.dispatchEvent(new ClipboardEvent('copy', {clipboardData: data, bubbles: true}));
       return data.getData('text/plain');
     }""")
-    assert "2,852,350 ns\t223,892,350 ns\t200" in copied
+    assert "2,852,350 ns\t220,801,750 ns\t200" in copied
 
 
 # -- looks ------------------------------------------------------------------------------------------------------------
@@ -314,7 +314,8 @@ def test_a_print_holds_every_line(open_page: Open) -> None:
     assert page.locator(".tr").count() == 400
     assert page.locator(".rail").is_hidden()
     tops = page.locator(".tr").evaluate_all("rows => rows.map(row => row.getBoundingClientRect().top)")
-    assert tops == sorted(tops) and tops[-1] - tops[0] > 9000
+    assert tops == sorted(tops) and tops[-1] - tops[0] > 6000
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.pdf().count(b"/Type /Page\n") > 5
     page.emulate_media(media="screen")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
@@ -322,7 +323,9 @@ def test_a_print_holds_every_line(open_page: Open) -> None:
 
 
 def test_without_scripts_the_tables_are_there(open_page: Open) -> None:
-    text = open_page(scripts=False).locator(".plain").inner_text()
+    page = open_page(scripts=False)
+    expect(page.locator(".plain h1")).to_be_in_viewport()
+    text = page.locator(".plain").inner_text()
     for wanted in [
         "48.1%",
         "108.9ms",

@@ -159,18 +159,25 @@ static inline int lp__cmp_scene_hot(const void *a, const void *b)
     return (left < right) - (left > right);
 }
 
-/* Takes the cost of the events off, as a report does for lines that call nothing. */
+/* Takes the cost of the events off: a line loses its own events and, of what it called, the share that those calls
+ * lost.  In scenes a function stands before those that it calls. */
 static inline void line_scene_correct(struct line_scene *s, struct lp_line_function *function)
 {
-    double cost = isnan(s->report.event_cost_ns) ? 0 : s->report.event_cost_ns, lost = 0;
+    double cost = isnan(s->report.event_cost_ns) ? 0 : s->report.event_cost_ns;
+    function->corrected_total_ns = function->total_ns;
     for (size_t row = 0; row < function->row_count; row++) {
         struct lp_line_row *each = &function->rows[row];
         each->corrected_self_ns = fmax(0, each->self_ns - (double)each->events * cost);
         each->corrected_inclusive_ns = each->inclusive_ns - (each->self_ns - each->corrected_self_ns);
+        for (size_t call = 0; call < function->callee_count; call++) {
+            const struct lp_line_function *callee = &s->report.functions[function->callees[call].function];
+            if (function->callees[call].line == each->line && callee->total_ns > 0)
+                each->corrected_inclusive_ns -=
+                    function->callees[call].inclusive_ns * (1 - callee->corrected_total_ns / callee->total_ns);
+        }
         function->corrected_self_ns += each->corrected_self_ns;
-        lost += each->self_ns - each->corrected_self_ns;
+        function->corrected_total_ns -= each->inclusive_ns - each->corrected_inclusive_ns;
     }
-    function->corrected_total_ns = function->total_ns - lost;
 }
 
 /* Sums and rankings over what was put in. */
@@ -178,6 +185,8 @@ static inline void line_scene_finish(struct line_scene *s)
 {
     struct lp_line_report *report = &s->report;
     size_t rows = 0;
+    for (size_t i = report->function_count; i-- > 0;)
+        line_scene_correct(s, &report->functions[i]);
     for (size_t i = 0; i < report->function_count; i++) {
         struct lp_line_function *function = &report->functions[i];
         struct lp_line_file *file = &report->files[function->file];
@@ -187,7 +196,6 @@ static inline void line_scene_finish(struct line_scene *s)
             report->events += function->rows[row].events;
             if (function->rows[row].mark == LP_ROW_EXACT) file->hits += function->rows[row].hits;
         }
-        line_scene_correct(s, function);
         report->corrected_ns += function->corrected_self_ns;
         rows += function->row_count;
         file->self_ns += function->self_ns;
