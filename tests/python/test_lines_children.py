@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from lineprofiler import _core
+from lineprofiler._lines import _children, _run
 
 LIMIT_S = 120
 
@@ -282,3 +283,24 @@ print(len(calls))
         pytest.skip("not installed with its start-up line beside it")
     done = subprocess.run([sys.executable, "-c", code, str(line)], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 40
+
+
+def test_any_name_survives_the_environment() -> None:
+    fields = [("run_dir", "/tmp/a;b=c%\n3B"), ("include", "x;y"), ("include", "%3B"), ("project", "/ö")]
+    found = _children.fields_of(_children.word_of(fields))
+    assert found == {"run_dir": ["/tmp/a;b=c%\n3B"], "include": ["x;y", "%3B"], "project": ["/ö"]}
+
+
+@pytest.mark.parametrize(
+    ("original", "expected"),
+    [
+        (["python", "-m", "lineprofiler", "run", "x.py"], []),
+        (["python", "-X", "dev", "-m", "lineprofiler", "run", "x.py"], ["-X", "dev"]),
+        (["python", "-Im", "lineprofiler", "run", "x.py"], ["-I"]),
+        (["python", "-O", "/venv/bin/lineprofiler", "run", "x.py"], ["-O"]),
+        (["python", "-mlineprofiler", "run", "x.py"], []),
+        (["pytest", "something", "else"], []),
+    ],
+)
+def test_options_of_the_interpreter_are_found(original: list[str], expected: list[str]) -> None:
+    assert _run.interpreter_options(original, ["lineprofiler", "run", "x.py"]) == expected
