@@ -268,3 +268,11 @@ def test_names_in_the_table_stay_on_their_line(project: Path) -> None:
     write(project / "evil\n\x1b[31m.py")
     text = str(LineProfiler(project, ProfilerConfig()).scope())
     assert "evil\\n\\x1b[31m.py is in the project" in text
+
+
+@pytest.mark.parametrize("name", ["", "a\0b.py", "x" * 5000, "\udcff.py", "no/such/file", "<", "<>", "\n.py"])
+def test_no_name_is_too_strange(project: Path, name: str) -> None:
+    scope = LineProfiler(project, ProfilerConfig()).scope()
+    assert scope.in_scope(name) in (True, False)
+    assert scope.why(name)
+    assert str(scope)

@@ -320,7 +320,10 @@ def _first(patterns: "tuple[str, ...]", relative: str, path: str) -> "str | None
 
 def _both(path: str) -> "tuple[str, ...]":
     """A path as it is written, and where its links lead."""
-    real = os.path.realpath(path)
+    try:
+        real = os.path.realpath(path)
+    except (OSError, ValueError):  # a NUL in a name that somebody compiled with
+        return (path,)
     return (path,) if real == path else (path, real)
 
 
