@@ -26,7 +26,8 @@ def cell(row: Row | None) -> str:
     value = row.get("ratio", row.get("value"))
     unit = "" if row.get("unit", "ratio") == "ratio" else f" {row['unit']}"
     mark = {"missed": "**", "ok": ""}.get(row["verdict"] or "", "")
-    return f"{mark}{shown(value)}{unit}{mark}"
+    least = f" ({shown(row['least_ratio'])})" if "least_ratio" in row else ""
+    return f"{mark}{shown(value)}{unit}{mark}{least}"
 
 
 def table(group: str, runs: dict[str, dict[str, Row]]) -> list[str]:

@@ -32,6 +32,7 @@ from targets import bound
 ROOT, HERE, BUILD = in_c.ROOT, Path(__file__).resolve().parent, in_c.BUILD
 VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 OTHERS = ROOT / f".venv/others-py{VERSION}/bin/python"
+NEWER = ROOT / f".venv/newer-py{VERSION}/bin/python"
 Row = dict[str, Any]
 
 SMALL_RUN = """
@@ -152,6 +153,32 @@ def in_scratch(measure: Callable[..., list[Row]], few: int, many: int) -> Callab
     return group
 
 
+def lines(quick: bool) -> list[Row]:
+    with scratch() as folder:
+        rows = ours("lines.py", "ours", f"{folder}/lines", 5 if quick else 40, 0.2 if quick else 1.0)
+        return rows + ours("lines_more.py", f"{folder}/more", 20 if quick else 100)
+
+
+def lines_others(quick: bool) -> list[Row]:
+    tools = {
+        "line_profiler": OTHERS,
+        "line_profiler-ctrace": OTHERS,
+        "coverage": OTHERS,
+        "reference": OTHERS,
+        "reference of today": NEWER,
+    }
+    rows = []
+    with scratch() as folder:
+        for name, python in tools.items():
+            if not python.exists():
+                continue
+            try:
+                rows += script(python, "lines.py", name.split()[0], f"{folder}/{name}", 2 if quick else 9, 0.1)
+            except SystemExit as failure:
+                print(f"left out: {failure}", file=sys.stderr)
+    return rows
+
+
 def store(_: bool) -> list[Row]:
     with scratch() as folder:
         return in_c.store(folder)
@@ -169,6 +196,8 @@ GROUPS: dict[str, tuple[str, Callable[[bool], list[Row]]]] = {
     "start": ("start", start),
     "report": ("the native program `lineprofiler report`, warm", in_c.reports),
     "page": ("the page of a line report, in C", in_c.pages),
+    "lines": ("lines watched, against the same code bare, by the CPU clock (in brackets: least against least)", lines),
+    "lines-others": ("other tools that watch lines, each against the same code bare in the same process", lines_others),
     "others": ("other tools, in an environment of their own, against the same baselines", others),
 }
 # Which group a word of --only may be found in, beside the names of the groups.
@@ -177,6 +206,8 @@ HOMES = {
     "tasks": "generator asyncio step task",
     "others": "reference with-line-profiler scope-profiler nvtx",
     "mcts": "search",
+    "lines": "loop fib library churn region block",
+    "lines-others": "line_profiler coverage",
 }
 
 
