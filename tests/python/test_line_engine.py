@@ -81,13 +81,17 @@ def loop(rounds):
 """
 
 
+def tools() -> list[str | None]:
+    if sys.version_info < (3, 12):
+        return []
+    return [sys.monitoring.get_tool(number) for number in range(6)]
+
+
 @pytest.fixture(autouse=True)
 def no_tracer_left() -> Iterator[None]:
-    before = sys.gettrace()
+    before = sys.gettrace(), tools()
     yield
-    assert sys.gettrace() is before
-    if sys.version_info >= (3, 12):
-        assert [sys.monitoring.get_tool(i) for i in range(6)].count("lineprofiler") == 0
+    assert (sys.gettrace(), tools()) == before
 
 
 def test_lines_are_counted_from_the_first_call_on() -> None:
