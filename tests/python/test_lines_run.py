@@ -346,7 +346,8 @@ def test_functions_regions_and_scope_are_shown_on_demand(here: Path) -> None:
     assert "Function: work at line 1" in text
     assert "Scope of " in text and ".venv/ is in .venv, a folder of dependencies" in text
     assert "prog.py is in the project" in text
-    assert "no region" in profile(here, "--regions", "prog.py").lower()
+    regions = profile(here, "--regions", "prog.py")
+    assert "Region: r" in regions and "in 1 entry" in regions and "prog.py::work" in regions
 
 
 def test_page_and_json_are_written_where_we_were_started(here: Path) -> None:

@@ -291,9 +291,13 @@ class LineProfiler:
     def _bind_region(self) -> "Callable[[str], AbstractContextManager[object]]":
         """Let ``region`` of this object go straight into the extension, unless a subclass has its own."""
         session = self._outer if self._outer is not None and not self._active else self._made_session()
+        region: Callable[[str], AbstractContextManager[object]] = session.region
+        whole = _whole_process()
+        if whole is not None and whole is not session:
+            region = _both_regions(session, whole)
         if type(self).region is LineProfiler.region:
-            self.__dict__["region"] = session.region
-        return session.region
+            self.__dict__["region"] = region
+        return region
 
     # Results.
 
@@ -400,6 +404,40 @@ class LineProfiler:
     def scope(self) -> ScopeTable:
         """Which files are recorded, which are not, and why.  Printed, it is a table."""
         return ScopeTable(self._scope, _results.outside(self))
+
+
+def _whole_process() -> "_core.LineSession | None":
+    """The session that records all of this process, under `lineprofiler run` and the like."""
+    children = sys.modules.get("lineprofiler._lines._children")
+    profiler = getattr(children, "_profiler", None)
+    return None if profiler is None else profiler._session
+
+
+def _both_regions(
+    own: "_core.LineSession", whole: "_core.LineSession"
+) -> "Callable[[str], AbstractContextManager[object]]":
+    """Regions that a program names are regions of the whole as well."""
+    return lambda name: _Both(own.region(name), whole.region(name))
+
+
+class _Both:
+    """Two context managers as one."""
+
+    __slots__ = ("_first", "_second")
+
+    def __init__(self, first: "AbstractContextManager[object]", second: "AbstractContextManager[object]") -> None:
+        self._first, self._second = first, second
+
+    def __enter__(self) -> "_Both":
+        self._first.__enter__()
+        self._second.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: "type[BaseException] | None", value: "BaseException | None", trace: "TracebackType | None"
+    ) -> None:
+        self._second.__exit__(kind, value, trace)
+        self._first.__exit__(kind, value, trace)
 
 
 class _Nothing:
