@@ -225,7 +225,7 @@ static size_t shared_text(const struct lp_run_process *process, int kind, char *
     if (kind == SHARE_INFERRED && strcmp(process->suspensions, "inferred") == 0)
         (void)snprintf(out, cap,
                        "it was only inferred when coroutines and generators stop, so CPU, wait and suspended time of "
-                       "phases held over an await or a yield are not measured; %s",
+                       "phases in them are not measured; %s",
                        exact_remedy(process->python));
     if (kind == SHARE_PLACE && process->place != LP_PLACE_RUN_DIR) place_text(process, out, cap);
     return strlen(out);
