@@ -1,4 +1,4 @@
-/* LineSession and its regions: the line engine as Python objects. */
+/* LineSession: the line engine as a Python object. */
 // SPDX-License-Identifier: MIT
 #include "lines.h"
 
@@ -104,6 +104,7 @@ static int session_clear(PyObject *object)
     Py_CLEAR(self->outside);
     Py_CLEAR(self->added);
     Py_CLEAR(self->codes);
+    lpx_region_forget(self);
     return 0;
 }
 
@@ -271,93 +272,6 @@ static PyObject *get_cost(PyObject *object, void *unused)
     return PyFloat_FromDouble(engine->event_cost_ns);
 }
 
-/* -- regions ----------------------------------------------------------------------------------------------------- */
-
-#define REGION_DEPTH 8 /* entries of one object that are open at once, inside each other */
-
-struct region {
-    PyObject_HEAD struct lpx_line_session *session; /* owned */
-    PyObject *name;                                 /* owned bytes */
-    struct lp_line_region_entry entries[REGION_DEPTH];
-    unsigned depth;
-};
-
-static PyObject *session_region(PyObject *object, PyObject *name)
-{
-    struct lpx_line_session *self = (struct lpx_line_session *)object;
-    struct region *region;
-    PyObject *bytes;
-    if (!PyUnicode_Check(name)) {
-        PyErr_Format(PyExc_TypeError, "the name of a region must be a str, not %.100s", Py_TYPE(name)->tp_name);
-        return NULL;
-    }
-    bytes = PyUnicode_AsEncodedString(name, "utf-8", "surrogatepass");
-    if (bytes == NULL) return NULL;
-    region = PyObject_New(struct region, engine_of(self)->region_type);
-    if (region == NULL) {
-        Py_DECREF(bytes);
-        return NULL;
-    }
-    region->session = (struct lpx_line_session *)Py_NewRef(object);
-    region->name = bytes;
-    region->depth = 0;
-    return (PyObject *)region;
-}
-
-static PyObject *region_enter(PyObject *object, PyObject *unused)
-{
-    struct region *self = (struct region *)object;
-    (void)unused;
-    if (self->depth == REGION_DEPTH) {
-        PyErr_SetString(PyExc_RuntimeError, "a region object is entered too many times inside itself");
-        return NULL;
-    }
-    (void)lp__line_region_begin(self->session->core, PyBytes_AS_STRING(self->name),
-                                (size_t)PyBytes_GET_SIZE(self->name), &self->entries[self->depth++]);
-    return Py_NewRef(object);
-}
-
-static PyObject *region_exit(PyObject *object, PyObject *const *args, Py_ssize_t count)
-{
-    struct region *self = (struct region *)object;
-    (void)args;
-    (void)count;
-    if (self->depth) lp__line_region_end(&self->entries[--self->depth]);
-    Py_RETURN_NONE;
-}
-
-static void region_dealloc(PyObject *object)
-{
-    struct region *self = (struct region *)object;
-    PyTypeObject *type = Py_TYPE(object);
-    while (self->depth)
-        lp__line_region_end(&self->entries[--self->depth]);
-    Py_XDECREF(self->session);
-    Py_XDECREF(self->name);
-    type->tp_free(object);
-    Py_DECREF(type);
-}
-
-static PyMethodDef region_methods[] = {
-    {"__enter__", region_enter, METH_NOARGS, "Lines of this thread belong to the region from here on."},
-    {"__exit__", (PyCFunction)(void (*)(void))region_exit, METH_FASTCALL, "Until here."},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyType_Slot region_slots[] = {
-    {Py_tp_dealloc, region_dealloc},
-    {Py_tp_methods, region_methods},
-    {Py_tp_doc, "A named part of a line profile: use it in a with statement."},
-    {0, NULL},
-};
-
-static PyType_Spec region_spec = {
-    .name = "lineprofiler._core.Region",
-    .basicsize = sizeof(struct region),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = region_slots,
-};
-
 /* -- the type ---------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef session_methods[] = {
@@ -366,7 +280,7 @@ static PyMethodDef session_methods[] = {
     {"settle", session_settle, METH_NOARGS, "Bring the time of what runs up to now into the store."},
     {"clear", session_reset, METH_NOARGS, "Forget what was counted."},
     {"add", session_add, METH_O, "Watch this code object, whatever the scope says."},
-    {"region", session_region, METH_O, "A context manager: lines inside belong to the named region."},
+    {"region", lpx_region_new, METH_O, "A context manager: lines inside belong to the named region."},
     {"outside", session_outside, METH_NOARGS, "Functions entered outside the scope, by file."},
     {"codes", session_codes, METH_NOARGS, "The code objects that were met in scope."},
     {"put_sums", (PyCFunction)(void (*)(void))session_put_sums, METH_FASTCALL,
@@ -419,8 +333,7 @@ int lpx_lines_init(PyObject *module, struct lpx_state *state)
     engine->tool = -1;
     engine->notes.next = engine->notes.previous = &engine->notes;
     engine->session_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &session_spec, NULL);
-    engine->region_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &region_spec, NULL);
-    if (engine->session_type == NULL || engine->region_type == NULL || lpx_lines_callback_init(module, engine))
+    if (engine->session_type == NULL || lpx_region_init(module, state) || lpx_lines_callback_init(module, engine))
         return -1;
     return PyModule_AddType(module, engine->session_type);
 }
@@ -445,7 +358,7 @@ void lpx_lines_release(struct lpx_state *state)
     if (engine == NULL) return;
     lpx_notes_leave(engine);
     Py_CLEAR(engine->session_type);
-    Py_CLEAR(engine->region_type);
+    lpx_region_release(engine);
     Py_CLEAR(engine->callback_type);
     Py_CLEAR(engine->set_local_events);
     Py_CLEAR(engine->disable);

@@ -33,6 +33,13 @@ struct lpx_note {
     struct lpx_note *previous, *next;
 };
 
+/* A region's name by address, and the number the core knows it by. */
+#define LPX_REGION_NAMES 8
+struct lpx_region_name {
+    PyObject *text; /* owned: an address means something only while its object lives */
+    lp_name_id id;
+};
+
 struct lpx_line_session {
     PyObject_HEAD struct lpx_state *state;
     struct lp_line_session *core;
@@ -45,12 +52,14 @@ struct lpx_line_session {
     PyObject *codes;                                /* list: one code object of each lp_line_code, by index */
     struct lpx_line_session *next_active;
     uint64_t unobserved; /* threads that could not be reached */
+    struct lpx_region_name names[LPX_REGION_NAMES];
     PyObject *weakrefs;
 };
 
 struct lpx_line_engine {
     PyTypeObject *session_type, *region_type, *callback_type;
     struct lpx_line_session *active; /* borrowed: an active session holds itself */
+    struct lpx_region *spare_region; /* for the next use; without a type or references */
     Py_ssize_t extra_index;          /* of the notes; -1: none yet */
     struct lpx_note notes;           /* list head */
     int tool;                        /* sys.monitoring; -1: none */
@@ -64,6 +73,13 @@ struct lpx_line_engine {
 };
 
 /* -- lines.c ----------------------------------------------------------------------------------------------------- */
+
+/* -- lines_region.c ---------------------------------------------------------------------------------------------- */
+
+PyObject *lpx_region_new(PyObject *session, PyObject *name); /* session.region(name) */
+void lpx_region_forget(struct lpx_line_session *session);    /* the names */
+int lpx_region_init(PyObject *module, struct lpx_state *state);
+void lpx_region_release(struct lpx_line_engine *engine);
 
 /* -- lines_scope.c ----------------------------------------------------------------------------------------------- */
 

@@ -14,8 +14,7 @@
 
 #include "frames.h"
 
-#define SELF_CALLABLE (PY_VERSION_HEX < 0x030E0000)
-#define EVERY_ENTRY   65536u
+#define EVERY_ENTRY 65536u
 
 struct lpx_phase {
     PyObject_HEAD vectorcallfunc call;
@@ -216,7 +215,7 @@ static PyObject *phase_call(PyObject *callable, PyObject *const *args, size_t na
     struct lpx_phase *self = (struct lpx_phase *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     if (names == NULL || PyTuple_GET_SIZE(names) == 0) {
-#if SELF_CALLABLE
+#if LPX_SELF_CALLABLE
         if (count == 0) return phase_enter(self);
         if (count == 3) {
             phase_exit(self);
@@ -229,11 +228,12 @@ static PyObject *phase_call(PyObject *callable, PyObject *const *args, size_t na
     return NULL;
 }
 
-#if SELF_CALLABLE
+#if LPX_SELF_CALLABLE
 /* What __enter__ and __exit__ are in the type's dictionary: asked of an instance, it answers the instance; asked of the
  * class, itself, to be called with the object first. */
 struct lpx_method {
     PyObject_HEAD vectorcallfunc call;
+    const PyTypeObject *type; /* whose it is; only compared */
 };
 
 static PyObject *method_get(PyObject *self, PyObject *instance, PyObject *type)
@@ -245,12 +245,11 @@ static PyObject *method_get(PyObject *self, PyObject *instance, PyObject *type)
 static PyObject *method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    struct lpx_state *state = PyType_GetModuleState(Py_TYPE(self));
-    if (count < 1 || !PyObject_TypeCheck(args[0], state->phase_type)) {
-        PyErr_SetString(PyExc_TypeError, "the first argument must be a phase");
+    if (count < 1 || !PyObject_TypeCheck(args[0], (PyTypeObject *)((struct lpx_method *)self)->type)) {
+        PyErr_SetString(PyExc_TypeError, "the first argument must be what the method is of");
         return NULL;
     }
-    return phase_call(args[0], args + 1, (size_t)(count - 1), names);
+    return PyObject_Vectorcall(args[0], args + 1, (size_t)(count - 1), names);
 }
 
 static void method_dealloc(PyObject *self)
@@ -590,7 +589,7 @@ static PyMemberDef phase_members[] = {
     {NULL, 0, 0, 0, NULL}};
 
 static PyMethodDef phase_methods[] = {
-#if !SELF_CALLABLE
+#if !LPX_SELF_CALLABLE
     {"__enter__", phase_enter_method, METH_NOARGS, "Begin an entry."},
     {"__exit__", (PyCFunction)(void (*)(void))phase_exit_method, METH_FASTCALL, "End it."},
 #endif
@@ -619,16 +618,17 @@ static PyType_Spec phase_spec = {"lineprofiler._core.phase", sizeof(struct lpx_p
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE,
                                  phase_slots};
 
-#if SELF_CALLABLE
-static int add_self_methods(struct lpx_state *state)
+#if LPX_SELF_CALLABLE
+int lpx_self_methods(struct lpx_state *state, PyTypeObject *type)
 {
     PyObject *method = (PyObject *)PyObject_New(struct lpx_method, state->method_type);
     int rc;
     if (method == NULL) return -1;
     ((struct lpx_method *)method)->call = method_call;
-    rc = PyDict_SetItemString(state->phase_type->tp_dict, "__enter__", method);
-    if (rc == 0) rc = PyDict_SetItemString(state->phase_type->tp_dict, "__exit__", method);
-    PyType_Modified(state->phase_type);
+    ((struct lpx_method *)method)->type = type;
+    rc = PyDict_SetItemString(type->tp_dict, "__enter__", method);
+    if (rc == 0) rc = PyDict_SetItemString(type->tp_dict, "__exit__", method);
+    PyType_Modified(type);
     Py_DECREF(method);
     return rc;
 }
@@ -647,9 +647,9 @@ int lpx_phase_init(PyObject *module, struct lpx_state *state)
     state->phase_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &phase_spec, NULL);
     if (state->phase_type == NULL) return -1;
     state->phase_type->tp_vectorcall = phase_make;
-#if SELF_CALLABLE
+#if LPX_SELF_CALLABLE
     state->method_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &method_spec, NULL);
-    if (state->method_type == NULL || add_self_methods(state)) return -1;
+    if (state->method_type == NULL || lpx_self_methods(state, state->phase_type)) return -1;
 #endif
     state->done_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &done_spec, NULL);
     if (state->done_type == NULL) return -1;

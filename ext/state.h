@@ -112,6 +112,10 @@ static inline void lpx_end(struct lpx_entry *entry)
 void lpx_end_left_open(struct lpx_entry *entry);
 
 int lpx_phase_init(PyObject *module, struct lpx_state *state);
+/* Below 3.14: gives a type whose objects can be called __enter__ and __exit__ that are the object itself, called with
+ * no argument to enter it, with three to leave. */
+#define LPX_SELF_CALLABLE (PY_VERSION_HEX < 0x030E0000)
+int lpx_self_methods(struct lpx_state *state, PyTypeObject *type);
 void lpx_phase_release(struct lpx_state *state);
 /* A phase bound to a recording, for Recording.phase(); arguments as the type's. */
 PyObject *lpx_phase_bound(struct lpx_state *state, PyObject *recording, PyObject *const *args, size_t nargsf,

@@ -98,14 +98,12 @@ static struct lp_line_view *view_of(struct lp_line_thread *thread, lp_name_id na
     return view;
 }
 
-bool lp__line_region_begin(struct lp_line_session *session, const char *name, size_t len,
-                           struct lp_line_region_entry *entry)
+bool lp__line_region_enter(struct lp_line_session *session, lp_name_id name, struct lp_line_region_entry *entry)
 {
-    struct lp_line_thread *thread = here(session);
-    lp_name_id id = thread ? lp__name_register(name, len) : 0;
+    struct lp_line_thread *thread = name ? here(session) : NULL;
     *entry = (struct lp_line_region_entry){0};
-    if (id == 0) return false;
-    entry->view = view_of(thread, id);
+    if (thread == NULL) return false;
+    entry->view = view_of(thread, name);
     if (entry->view == NULL) return false;
     entry->thread = thread;
     entry->generation = session->generation;
@@ -118,6 +116,12 @@ bool lp__line_region_begin(struct lp_line_session *session, const char *name, si
         entry->view->entry->start_sum += entry->start;
     }
     return true;
+}
+
+bool lp__line_region_begin(struct lp_line_session *session, const char *name, size_t len,
+                           struct lp_line_region_entry *entry)
+{
+    return lp__line_region_enter(session, session->active ? lp__name_register(name, len) : 0, entry);
 }
 
 /* The frame that began it, while it still runs in the region. */

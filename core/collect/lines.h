@@ -156,6 +156,7 @@ struct lp_line_region_entry {
 };
 bool lp__line_region_begin(struct lp_line_session *session, const char *name, size_t len,
                            struct lp_line_region_entry *entry);
+bool lp__line_region_enter(struct lp_line_session *session, lp_name_id name, struct lp_line_region_entry *entry);
 void lp__line_region_end(struct lp_line_region_entry *entry);
 
 /* -- what the host says ------------------------------------------------------------------------------------------ */

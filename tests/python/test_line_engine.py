@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import json
 import os
@@ -289,14 +290,7 @@ def test_an_await_line_shows_its_waiting_apart() -> None:
 
 
 def test_a_generator_thrown_into_and_closed() -> None:
-    lines = Lines(
-        "def steps():\n"
-        "    try:\n"
-        "        yield 1\n"
-        "    except ValueError:\n"
-        "        yield 2\n"
-        "    yield 3\n"
-    )
+    lines = Lines("def steps():\n    try:\n        yield 1\n    except ValueError:\n        yield 2\n    yield 3\n")
 
     def body() -> None:
         generator = lines["steps"]()
@@ -359,9 +353,7 @@ def test_regions_part_what_was_counted() -> None:
     lines.run(lines["divided"])
     report = lines.report()
     regions = {region["name"]: region for region in report["regions"]}
-    by_line = {
-        name: {row["line"]: row["events"] for row in region["rows"]} for name, region in regions.items()
-    }
+    by_line = {name: {row["line"]: row["events"] for row in region["rows"]} for name, region in regions.items()}
     assert by_line["a"][4] == 500
     assert by_line["b"][4] == 300
     assert lines.events()[4] == 1000
@@ -397,6 +389,39 @@ def test_threads_in_different_regions_do_not_mix() -> None:
     assert counted["two"][3] == 2000
 
 
+def test_regions_are_told_by_their_text_however_many_there_are() -> None:
+    lines = Lines(REGIONS)
+
+    def body() -> None:
+        for number in range(100):
+            with contextlib.ExitStack() as stack:
+                stack.enter_context(lines.session.region(f"part {number % 50}"))
+                lines["work"](number)
+        kept = lines.session.region("kept")
+        with kept, kept:
+            lines["work"](7)
+        with kept:
+            pass
+
+    lines.run(body)
+    entries = {region["name"]: region["entries"] for region in lines.report()["regions"] if "/" not in region["name"]}
+    assert {name: entries[name] for name in entries if name != "kept"} == {f"part {i}": 2 for i in range(50)}
+    by_line = {
+        region["name"]: {row["line"]: row["events"] for row in region["rows"]} for region in lines.report()["regions"]
+    }
+    assert by_line["part 3"][4] == 3 + 53
+    assert by_line["kept"][4] == 7
+
+
+def test_a_region_is_no_function() -> None:
+    lines = Lines(REGIONS)
+    region: Any = lines.session.region("a")
+    with pytest.raises(TypeError, match="with statement"):
+        region(len)
+    with pytest.raises(TypeError):
+        type(region).__enter__(3)
+
+
 def test_a_region_outside_a_session_records_nothing() -> None:
     lines = Lines(REGIONS)
     with lines.session.region("idle"):
@@ -406,12 +431,7 @@ def test_a_region_outside_a_session_records_nothing() -> None:
 
 def test_the_running_frame_is_watched_from_the_start_on() -> None:
     lines = Lines(
-        "def body():\n"
-        "    session.start()\n"
-        "    x = 0\n"
-        "    for i in range(10):\n"
-        "        x += i\n"
-        "    session.stop()\n"
+        "def body():\n    session.start()\n    x = 0\n    for i in range(10):\n        x += i\n    session.stop()\n"
     )
     lines["body"]()
     events = lines.events()
