@@ -167,7 +167,7 @@ def blocks(project: Project, profiler: LineProfiler, rounds: int) -> list[Row]:
 def regions(profiler: LineProfiler, run_dir: str, rounds: int) -> list[Row]:
     """The loops are of no file of the project: what is timed must not be watched itself."""
     clocks = accounting.Profiler(run_dir, role="bench")
-    with_region = loop_of('with region("x"): pass', region=profiler.region)
+    with_region = loop_of('with profiler.region("x"): pass', profiler=profiler)
     variants = [
         Variant("loop", loop_of("pass")),
         Variant("phase", loop_of('with phase("x"): pass', phase=accounting.phase), "loop",
