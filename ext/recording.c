@@ -40,8 +40,8 @@ static void release_options(struct made_options *made)
 
 static bool set_store(struct made_options *made, const char *store)
 {
-    static const char *const names[] = {"auto", "run_dir", "shm", "memory"};
-    for (int i = 0; i < 4; i++) {
+    static const char *const names[] = {"auto", "run_dir", "shm", "memory", "private"};
+    for (int i = 0; i < 5; i++) {
         if (strcmp(store, names[i]) == 0) {
             made->core.store = (enum lp_store_choice)i;
             return true;

@@ -198,6 +198,7 @@ static int choose_place(struct lp_store *store, const struct lp_store_options *o
     enum lp_store_choice choice = options->choice;
     if (choice == LP_STORE_AUTO || choice == LP_STORE_RUN_DIR)
         if (try_place(store, options, LP_PLACE_RUN_DIR)) return 0;
+    if (choice == LP_STORE_PRIVATE) return try_place(store, options, LP_PLACE_MEMORY) ? 0 : LP_ERR_NO_MEMORY;
     lp__backing_name_copy(store);
     if (choice != LP_STORE_MEMORY && try_place(store, options, LP_PLACE_SHM)) return 0;
     return try_place(store, options, LP_PLACE_MEMORY) ? 0 : LP_ERR_NO_MEMORY;
@@ -214,6 +215,7 @@ int lp__store_open(struct lp_store *store, const struct lp_store_options *option
     store->copy_interval_ms = options->copy_interval_ms ? options->copy_interval_ms : 1000;
     store->share_group = options->share_group;
     store->insists = options->choice == LP_STORE_RUN_DIR;
+    store->is_private = options->choice == LP_STORE_PRIVATE;
     store->why_not_run_dir = "";
     store->clock_spacing_ns = CLOCK_SPACING_NS;
     rc = reserve_addresses(store, options->ceiling_bytes);
@@ -367,7 +369,7 @@ int lp__store_copy_out(struct lp_store *store)
 {
     uint64_t bytes;
     int rc, saved = errno;
-    if (store->place == LP_PLACE_RUN_DIR) return 0;
+    if (store->place == LP_PLACE_RUN_DIR || store->is_private) return 0;
     pthread_mutex_lock(&store->lock);
     bytes = lp__store_header(store)->tiled_bytes;
     pthread_mutex_unlock(&store->lock);

@@ -21,7 +21,13 @@
 #include "base/mem.h"
 #include "store/layout.h"
 
-enum lp_store_choice { LP_STORE_AUTO, LP_STORE_RUN_DIR, LP_STORE_SHM, LP_STORE_MEMORY };
+enum lp_store_choice {
+    LP_STORE_AUTO,
+    LP_STORE_RUN_DIR,
+    LP_STORE_SHM,
+    LP_STORE_MEMORY,
+    LP_STORE_PRIVATE /* memory that is never copied: nothing is made in the run directory */
+};
 
 struct lp_store_options {
     const char *run_dir; /* absolute; must live as long as the store */
@@ -55,6 +61,7 @@ struct lp_store {
     bool share_group;
     bool stray;   /* in tmpfs without a run directory by which it could be found again */
     bool insists; /* on the run directory, whatever its file system */
+    bool is_private;
     uint32_t thread_count;
     uint32_t copy_interval_ms;
     uint64_t clock_spacing_ns;

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     _T = TypeVar("_T")
 
 MECHANISMS = ("monitoring", "settrace")
-# A recording in memory is copied to its run directory when it closes; this one can never be made.
+# A private recording is never copied anywhere; it wants the name of a directory all the same.
 NO_RUN_DIR = "/dev/null/lineprofiler"
 _OWN = {"collector": "lines"}  # this file holds no phases
 ENGINES = ("builtin", "line_profiler")
@@ -258,7 +258,7 @@ class LineProfiler:
 
     def _new_recording(self) -> "_core.Recording":
         if self.run_dir is None:
-            return _core.Recording(NO_RUN_DIR, self._role, store="memory", facts=_OWN)
+            return _core.Recording(NO_RUN_DIR, self._role, store="private", facts=_OWN)
         shared = _core.installed()
         if shared is not None and shared.run_dir == self.run_dir and shared.is_open:
             return shared  # phases and lines of one process belong into one file

@@ -424,6 +424,23 @@ static void test_a_removed_run_directory_is_made_again_for_a_copy(void **state)
     close_store(&f);
 }
 
+static void test_a_private_store_makes_nothing(void **state)
+{
+    struct fixture f;
+    char workers[600];
+    (void)state;
+    open_store(&f, LP_STORE_PRIVATE);
+    assert_int_equal(f.store.place, LP_PLACE_MEMORY);
+    assert_string_equal(f.store.path, "");
+    assert_true(lp__store_name(&f.store, "a name", 6) != 0);
+    assert_int_equal(lp__store_copy_out(&f.store), 0);
+    lp__store_finish(&f.store);
+    assert_int_equal(lp__store_header(&f.store)->write_failures, 0);
+    snprintf(workers, sizeof workers, "%.500s/workers", f.store.run_dir);
+    assert_false(exists(workers));
+    close_store(&f);
+}
+
 static void test_memory_grows_too(void **state)
 {
     static char text[50000];
@@ -631,6 +648,7 @@ int main(void)
         cmocka_unit_test(test_a_store_in_tmpfs_is_copied_and_then_removed),
         cmocka_unit_test(test_a_live_file_whose_last_copy_failed_stays),
         cmocka_unit_test(test_a_removed_run_directory_is_made_again_for_a_copy),
+        cmocka_unit_test(test_a_private_store_makes_nothing),
         cmocka_unit_test(test_memory_grows_too),
         cmocka_unit_test(test_without_a_run_directory_recording_goes_on_and_says_why),
         cmocka_unit_test(test_a_live_file_that_nobody_could_find_goes_in_the_end),
