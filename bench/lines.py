@@ -10,7 +10,6 @@ programs take turns with it. A tool that has not counted what was run ends this 
 
 from __future__ import annotations
 
-import statistics
 import sys
 from types import ModuleType
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 from calls import print_and_leave
 from lines_code import Project
 from lines_tools import TOOLS, Tool
-from measure import Variant, figure, median, quartiles, ratios, run_rounds
+from measure import Variant, fastest, figure, median, quartiles, ratios, run_rounds
 
 Row = dict[str, Any]
 
@@ -33,7 +32,7 @@ WITH_EVENTS = ("loop", "deep", "fib")  # the others have next to none
 
 
 def ratio_row(name: str, watched: Variant, bare: Variant) -> Row:
-    """The median over the rounds of what the thread's CPU clock says, and the ratio of the two minima."""
+    """The median over the rounds of what the thread's CPU clock says, and the ratio of the fastest tenths of both."""
     by_cpu = ratios(watched.cpu_ns, bare.cpu_ns)
     return {
         "name": name,
@@ -41,7 +40,7 @@ def ratio_row(name: str, watched: Variant, bare: Variant) -> Row:
         "quartiles": list(quartiles(by_cpu)),
         "cpu_ratio": median(by_cpu),
         "wall_ratio": median(ratios(watched.wall_ns, bare.wall_ns)),
-        "least_ratio": min(watched.cpu_ns) / min(bare.cpu_ns),
+        "least_ratio": fastest(watched.cpu_ns) / fastest(bare.cpu_ns),
         "ns": median(watched.cpu_ns),
         "base_ns": median(bare.cpu_ns),
         "rounds": len(by_cpu),
@@ -49,10 +48,10 @@ def ratio_row(name: str, watched: Variant, bare: Variant) -> Row:
 
 
 def event_row(name: str, watched: Variant, bare: Variant, events: float) -> Row:
-    """Over the bare run, for each line event: at the minima, which other load disturbs least; the median beside it."""
+    """Over the bare run, for each line event: between the fastest tenths, where little disturbs; the median beside."""
     over = [(a - b) / events for a, b in zip(watched.cpu_ns, bare.cpu_ns, strict=True)]
-    least = (min(watched.cpu_ns) - min(bare.cpu_ns)) / events
-    return figure(f"{name}, a line event", least, "ns", median=statistics.median(over), spread=quartiles(over))
+    least = (fastest(watched.cpu_ns) - fastest(bare.cpu_ns)) / events
+    return figure(f"{name}, a line event", least, "ns", median=median(over), spread=quartiles(over))
 
 
 def variants_of(tool: Tool, kind: str, modules: dict[str, ModuleType], share: float) -> list[Variant]:

@@ -18,7 +18,7 @@ from typing import Any
 from calls import print_and_leave
 from lineprofiler import LineProfiler, ProfilerConfig, accounting
 from lines_code import FUNCTION, Project
-from measure import Sample, Variant, figure, loop_of, median, quartiles, ratios, run_rounds, samples
+from measure import Sample, Variant, fastest, figure, loop_of, median, quartiles, ratios, run_rounds, samples
 
 Row = dict[str, Any]
 
@@ -35,7 +35,7 @@ def cpu_of(call: Callable[[], object]) -> float:
 
 def ratio_of(name: str, above: list[float], below: list[float]) -> Row:
     each = ratios(above, below)
-    return figure(name, median(each), "ratio", spread=quartiles(each), least_ratio=min(above) / min(below))
+    return figure(name, median(each), "ratio", spread=quartiles(each), least_ratio=fastest(above) / fastest(below))
 
 
 # -- threads --------------------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def threads(project: Project, profiler: LineProfiler, rounds: int) -> list[Row]:
         return zip(cost["watched", count], cost["bare", count], strict=True)
 
     over = {n: [(a - b) / (2 * ITERATIONS) for a, b in pairs(n)] for n in (1, 4)}
-    least = {n: (min(cost["watched", n]) - min(cost["bare", n])) / (2 * ITERATIONS) for n in (1, 4)}
+    least = {n: (fastest(cost["watched", n]) - fastest(cost["bare", n])) / (2 * ITERATIONS) for n in (1, 4)}
     made = [ratio_of(f"lines: loop in {n} thread{'s' * (n > 1)}", cost["watched", n], cost["bare", n]) for n in (1, 4)]
     more = [
         figure(f"lines: loop in {n} thread{'s' * (n > 1)}, a line event", least[n], "ns", median=median(over[n]))
@@ -159,7 +159,7 @@ def blocks(project: Project, profiler: LineProfiler, rounds: int) -> list[Row]:
         "stop": f"lines: end of a block, {FUNCTIONS} functions recorded",
     }
     return [
-        figure(names[key], median(found), "ms", spread=quartiles(found), least=min(found))
+        figure(names[key], median(found), "ms", spread=quartiles(found), least=fastest(found))
         for key, found in spent.items()
     ]
 

@@ -196,7 +196,7 @@ GROUPS: dict[str, tuple[str, Callable[[bool], list[Row]]]] = {
     "start": ("start", start),
     "report": ("the native program `lineprofiler report`, warm", in_c.reports),
     "page": ("the page of a line report, in C", in_c.pages),
-    "lines": ("lines watched, against the same code bare, by the CPU clock (in brackets: least against least)", lines),
+    "lines": ("lines watched, against the same code bare, by the CPU clock (in brackets: fastest tenths)", lines),
     "lines-others": ("other tools that watch lines, each against the same code bare in the same process", lines_others),
     "others": ("other tools, in an environment of their own, against the same baselines", others),
 }
