@@ -111,18 +111,23 @@ static __attribute__((noinline)) void line_of_any(struct lpx_line_engine *engine
 
 static PyObject *on_line(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
-    uint64_t now = lp__ticks();
     struct lp_line_thread *thread = lp__lines_here();
     PyCodeObject *code = (PyCodeObject *)args[0];
     struct lpx_frame *frame = frame_of_event(lpx_tstate());
+    struct lp_line_frame *top;
     (void)count;
     (void)names;
     if (__builtin_expect(thread != NULL && thread->next_of_tenant == NULL && thread->top->frame == frame &&
                              thread->top->code_object == code,
-                         1))
-        lp__line_event(thread, thread->top, unit_of(frame, code), now);
-    else if (engine_of(self))
-        line_of_any(engine_of(self), frame, code, now);
+                         1)) {
+        top = thread->top;
+        if (thread->fresh == top)
+            lp__line_first(thread, top, unit_of(frame, code));
+        else
+            lp__line_event(thread, top, unit_of(frame, code), lp__ticks());
+    } else if (engine_of(self)) {
+        line_of_any(engine_of(self), frame, code, lp__ticks());
+    }
     Py_RETURN_NONE;
 }
 

@@ -276,7 +276,9 @@ void lp__line_enter(struct lp_line_thread *thread, const void *frame, const void
     caller->open++;
     table->active++;
     thread->top = top;
+    thread->fresh = NULL;
     if (how == LP_LINE_STARTS) {
+        thread->fresh = top;
         table->calls++;
         if (top->edge) top->edge->calls++;
     }

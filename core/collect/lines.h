@@ -79,8 +79,9 @@ struct lp_line_frame {
 
 struct lp_line_thread {
     struct lp_line_frame *top;
-    uint64_t last;    /* everything up to here is charged */
-    uint64_t settled; /* when the time of open calls was last brought into the store */
+    uint64_t last;                     /* everything up to here is charged */
+    const struct lp_line_frame *fresh; /* has been entered at `last`: its first line needs no clock */
+    uint64_t settled;                  /* when the time of open calls was last brought into the store */
     struct lp_line_thread *next_of_tenant;
     struct lp_line_session *session;
     void *data;                           /* the host's, of the session */
@@ -172,6 +173,16 @@ void lp__line_find(struct lp_line_thread *thread, const void *frame, const void 
                    uint64_t now);
 /* A counted jump of the activation on top, `unit` its place and `destination` where it went, in code units. */
 void lp__line_branch(struct lp_line_thread *thread, const void *frame, uint32_t unit, uint32_t destination);
+
+/* Hot: the first line of an activation that was entered a moment ago.  What lies between is the cost of hearing of
+ * both, and goes to the line. */
+static inline void lp__line_first(struct lp_line_thread *thread, struct lp_line_frame *top, uint32_t unit)
+{
+    struct lp_line_slot *slot = top->slots + top->map[unit];
+    slot->events++;
+    top->current = slot;
+    thread->fresh = NULL;
+}
 
 /* Hot: line event of the activation on top, at code unit `unit` of its code. */
 static inline void lp__line_event(struct lp_line_thread *thread, struct lp_line_frame *top, uint32_t unit, uint64_t now)
