@@ -160,14 +160,15 @@ static __attribute__((noinline)) void line_of_any(struct tracer *tracer, const v
 
 static void on_line(struct tracer *tracer, PyFrameObject *frame)
 {
-    uint64_t now = lp__ticks();
     const void *id = identity(frame);
     struct lp_line_thread *thread = lp__lines_here();
     if (id == tracer->ignored) return;
-    if (__builtin_expect(thread != NULL && thread->next_of_tenant == NULL && thread->top->frame == id, 1))
-        lp__line_event(thread, thread->top, unit_of(frame), now);
+    if (__builtin_expect(thread == NULL || thread->next_of_tenant != NULL || thread->top->frame != id, 0))
+        line_of_any(tracer, id, frame, lp__ticks());
+    else if (thread->fresh == thread->top)
+        lp__line_first(thread, thread->top, unit_of(frame));
     else
-        line_of_any(tracer, id, frame, now);
+        lp__line_event(thread, thread->top, unit_of(frame), lp__ticks());
 }
 
 /* Left for good or only for a while: the opcode tells. */
