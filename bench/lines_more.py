@@ -123,7 +123,7 @@ def churn(project: Project, rounds: int) -> list[Row]:
         figure(
             "lines: fresh function, made and called once", median(cost["many"]) / 1000, "us", bare=median(cost["bare"])
         ),
-        figure("lines: fresh function, the same one again", median(cost["same"]) / 1000, "us"),
+        figure("lines: fresh function, always the same one", median(cost["same"]) / 1000, "us"),
         figure("lines: fresh function, bare", median(cost["bare"]) / 1000, "us"),
         ratio_of("lines: fresh function, of 10,000 against of 1,000", cost["many"], cost["few"]),
     ]
