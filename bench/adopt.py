@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Adds what was measured on this tree elsewhere (`tools/matrix bench`) to build/bench.json, for bench/page.py.
+"""Adds what was measured on this tree elsewhere (`tools/matrix bench`) to build/bench.json, for bench/page.py: groups of
+rows replace what was known of them for that version.
 
 python bench/adopt.py FILE X.Y ...
 """
@@ -21,7 +22,11 @@ def main() -> None:
     revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     for version in sys.argv[2:]:
         if version in measured:
-            everything["runs"][version] = {**measured[version], "revision": revision}
+            rows = measured[version]["rows"]
+            groups = {row["group"] for row in rows}
+            before = everything["runs"].get(version, {"rows": []})["rows"]
+            rows += [row for row in before if row["group"] not in groups]
+            everything["runs"][version] = {**measured[version], "revision": revision, "rows": rows}
     RESULTS.write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
 
 
