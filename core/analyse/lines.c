@@ -22,7 +22,9 @@ static int compare_functions(const void *a, const void *b)
 {
     const struct lp_line_function_work *left = *(struct lp_line_function_work *const *)a;
     const struct lp_line_function_work *right = *(struct lp_line_function_work *const *)b;
-    int order = compare_numbers(left->done.total_ns, right->done.total_ns);
+    /* What was running already holds all that was called: the frame of the `with` block stands behind those. */
+    int order = (left->done.calls == 0) - (right->done.calls == 0);
+    if (!order) order = compare_numbers(left->done.total_ns, right->done.total_ns);
     if (!order) order = compare_numbers(left->done.self_ns, right->done.self_ns);
     if (!order) order = (left->done.calls < right->done.calls) - (left->done.calls > right->done.calls);
     return order ? order : (left > right) - (left < right); /* grouped by file, line and name */

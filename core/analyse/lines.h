@@ -106,7 +106,7 @@ struct lp_line_report {
     const struct lp_run *run;   /* borrowed */
     struct lp_line_file *files; /* most self time first */
     size_t file_count;
-    struct lp_line_function *functions; /* most total time first */
+    struct lp_line_function *functions; /* most total time first; those that were never entered, only met, last */
     size_t function_count;
     struct lp_line_region *regions; /* outer before inner */
     size_t region_count;
