@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Adds what was measured on this tree elsewhere (`tools/matrix bench`) to build/bench.json, for bench/page.py: groups of
-rows replace what was known of them for that version.
+"""Adds what was measured on this tree elsewhere (`tools/matrix bench`) to build/bench.json, for bench/page.py: each
+group of rows replaces what was known of it for that version.
 
 python bench/adopt.py FILE X.Y ...
 """
