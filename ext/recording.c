@@ -27,6 +27,7 @@ struct made_options {
     struct lp_recording_options core;
     PyObject *run_dir, *role, *attempt; /* owned bytes */
     const char **facts;                 /* owned array of borrowed texts */
+    bool has_phases;                    /* line tables alone need no hooks into generators and greenlets */
     char python[32];
 };
 
@@ -73,6 +74,7 @@ static bool set_facts(struct made_options *made, PyObject *facts)
         made->facts[n] = PyUnicode_AsUTF8(key);
         made->facts[n + 1] = PyUnicode_AsUTF8(value);
         if (made->facts[n] == NULL || made->facts[n + 1] == NULL) return false;
+        if (strcmp(made->facts[n], "collector") == 0) made->has_phases = strcmp(made->facts[n + 1], "lines") != 0;
         n += 2;
     }
     made->core.facts = made->facts;
@@ -121,7 +123,7 @@ static void point_at_texts(struct made_options *made)
 static PyObject *recording_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     struct lpx_state *state = PyType_GetModuleState(type);
-    struct made_options made = {0};
+    struct made_options made = {.has_phases = true};
     struct lpx_recording *self = NULL;
     struct lp_error err = {0};
     if (parse_options(&made, args, kwargs)) {
@@ -136,7 +138,7 @@ static PyObject *recording_new(PyTypeObject *type, PyObject *args, PyObject *kwa
             Py_CLEAR(self);
         } else {
             lpx_names_clear(state, self->recording); /* its address may have been another recording's */
-            lpx_hosts_add(&state->hosts, self->recording);
+            if (made.has_phases) lpx_hosts_add(&state->hosts, self->recording);
         }
     }
     release_options(&made);

@@ -24,7 +24,7 @@ class Lines:
     """A session over source text of its own, and its figures by row."""
 
     def __init__(self, text: str, name: str = NAME) -> None:
-        self.recording = _core.Recording("/", "test", store="private")
+        self.recording = _core.Recording("/", "test", store="private", facts={"collector": "lines"})
         self.text = text
         self.name = name
         self.session = _core.LineSession(
@@ -473,7 +473,7 @@ def test_code_objects_that_come_and_go_are_one_function() -> None:
 
 def test_equal_functions_of_two_files_stay_apart() -> None:
     one, two = Lines(LOOP, "<one>"), Lines(LOOP, "<two>")
-    recording = _core.Recording("/", "test", store="private")
+    recording = _core.Recording("/", "test", store="private", facts={"collector": "lines"})
     session = _core.LineSession(
         recording,
         admit_file=lambda filename: int(filename in ("<one>", "<two>")),
@@ -502,7 +502,7 @@ def test_what_is_out_of_scope_is_listed() -> None:
 
 
 def test_a_scope_that_raises_costs_the_file_not_the_program() -> None:
-    recording = _core.Recording("/", "test", store="private")
+    recording = _core.Recording("/", "test", store="private", facts={"collector": "lines"})
 
     def broken(filename: str) -> int:
         raise KeyError(filename)
@@ -564,7 +564,7 @@ def test_sessions_come_and_go_on_many_threads() -> None:
     def worker() -> None:
         try:
             for _ in range(15):
-                recording = _core.Recording("/", "test", store="private")
+                recording = _core.Recording("/", "test", store="private", facts={"collector": "lines"})
                 session = _core.LineSession(
                     recording, admit_file=slow_scope, admit_function=lambda *facts: False, source=lambda filename: LOOP
                 )

@@ -72,7 +72,11 @@ def render(profiler: "LineProfiler", format: str, **options: "Any") -> str:
     try:
         return _core.lines_render(profiler.run_dir, format, attempt=recording.attempt, **options)
     except _core.ProfileStorageError:  # nothing has been recorded, so there is no file
-        return _core.lines_render(_core.Recording("/dev/null/lineprofiler", "main", store="private"), format, **options)
+        return _core.lines_render(
+            _core.Recording("/dev/null/lineprofiler", "main", store="private", facts={"collector": "lines"}),
+            format,
+            **options,
+        )
 
 
 def note_facts(profiler: "LineProfiler") -> None:

@@ -39,7 +39,7 @@ def _fastest(loop: "Callable[[int], int]") -> int:
 
 def measure() -> float:
     """Nanoseconds that a line event adds, the least of a few tries; 0 when the clock sees no difference."""
-    recording = _core.Recording("/dev/null/lineprofiler", "cost", store="private")
+    recording = _core.Recording("/dev/null/lineprofiler", "cost", store="private", facts={"collector": "lines"})
     session = _core.LineSession(
         recording,
         admit_file=lambda name: int(name == _NAME),
