@@ -74,7 +74,7 @@ static void correct_region(const struct lp_line_report *report, struct lp_line_r
         struct lp_line_region_row *row = &region->rows[i];
         const struct lp_line_row *whole = row_of(&report->functions[row->function], row->line);
         double below_ns = whole ? whole->inclusive_ns - whole->self_ns : 0, kept = 1;
-        if (below_ns > 0) kept = (whole->corrected_inclusive_ns - whole->corrected_self_ns) / below_ns;
+        if (whole && below_ns > 0) kept = (whole->corrected_inclusive_ns - whole->corrected_self_ns) / below_ns;
         row->corrected_self_ns = fmax(0, row->self_ns - (double)row->events * cost_ns);
         row->corrected_inclusive_ns = row->corrected_self_ns + (row->inclusive_ns - row->self_ns) * kept;
         region->corrected_self_ns += row->corrected_self_ns;

@@ -266,6 +266,7 @@ static bool is_crowded(const struct lp_statement_pass *pass, const struct row *r
 static int sum_rows(struct lp_statement_pass *pass, struct rows *rows, struct lp_error *err)
 {
     int rc = 0;
+    if (rows->count == 0) return 0;
     qsort(rows->rows, rows->count, sizeof *rows->rows, compare_rows_by_unit);
     for (uint32_t i = 0, end; i < rows->count && !rc; i = end) {
         struct row *row = &rows->rows[i];

@@ -134,7 +134,7 @@ static int read_pairs(const struct lp_code_raw *raw, struct lp_code_shape *shape
     uint32_t next = 0;
     if (raw->lines_bytes % 2) return lp__fail(err, LP_ERR_FORMAT, 0, "a line table of %u bytes", raw->lines_bytes);
     for (uint32_t at = 0; at < raw->lines_bytes; at += 2) {
-        int delta = (int8_t)raw->lines[at + 1];
+        int byte = raw->lines[at + 1], delta = byte < 128 ? byte : byte - 256;
         if (delta != -128) line += delta;
         end += raw->lines[at];
         struct location location = {
