@@ -9,6 +9,8 @@
 // SPDX-License-Identifier: MIT
 #include "lines.h"
 
+#include "collect/line_hot.h"
+
 #if LPX_HAVE_MONITORING
 
 #include <stddef.h>
@@ -150,7 +152,8 @@ static inline bool enter(struct lpx_line_engine *engine, PyCodeObject *code, enu
         struct lp_line_code *line_code = lpx_verdict(note, lpx_line_session_of(thread));
         if (line_code == NULL) continue;
         if (__builtin_expect(!note->armed, 0)) watch(engine, note, line_code);
-        lp__line_enter(thread, frame, code, line_code, now, how);
+        if (how != LP_LINE_STARTS || !lp__line_call(thread, frame, code, line_code, now))
+            lp__line_enter(thread, frame, code, line_code, now, how);
         watched = true;
     }
     return watched;
@@ -196,7 +199,7 @@ static inline void leave(bool suspends)
     struct lp_line_thread *thread = lp__lines_here();
     struct lpx_frame *frame = frame_of_event(lpx_tstate());
     for (; thread; thread = thread->next_of_tenant)
-        lp__line_leave(thread, frame, now, suspends);
+        if (suspends || !lp__line_return(thread, frame, now)) lp__line_leave(thread, frame, now, suspends);
 }
 
 static PyObject *on_return(PyObject *self, PyObject *const *args, size_t count, PyObject *names)

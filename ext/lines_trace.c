@@ -7,6 +7,8 @@
 // SPDX-License-Identifier: MIT
 #include "lines.h"
 
+#include "collect/line_hot.h"
+
 #if !LPX_HAVE_MONITORING
 
 #include <string.h>
@@ -129,7 +131,10 @@ static void on_call(struct tracer *tracer, PyFrameObject *frame)
     for (; thread; thread = thread->next_of_tenant) {
         struct lp_line_code *line_code = lpx_verdict(note, lpx_line_session_of(thread));
         if (line_code == NULL) continue;
-        lp__line_enter(thread, id, code, line_code, now, goes_on(frame, code) ? LP_LINE_GOES_ON : LP_LINE_STARTS);
+        if (goes_on(frame, code))
+            lp__line_enter(thread, id, code, line_code, now, LP_LINE_GOES_ON);
+        else if (!lp__line_call(thread, id, code, line_code, now))
+            lp__line_enter(thread, id, code, line_code, now, LP_LINE_STARTS);
         watched = true;
         opcodes |= line_code->slots.branch_count > 0;
     }
@@ -180,7 +185,7 @@ static void on_return(struct tracer *tracer, PyFrameObject *frame, PyObject *val
     bool stays = value && suspends(frame, code_of(frame));
     tracer->ignored = NULL;
     for (; thread; thread = thread->next_of_tenant)
-        lp__line_leave(thread, id, now, stays);
+        if (stays || !lp__line_return(thread, id, now)) lp__line_leave(thread, id, now, stays);
 }
 
 /* A conditional jump's side is told by where the frame is next.  False: we did not ask for this event. */

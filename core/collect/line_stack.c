@@ -5,10 +5,9 @@
 
 #include "collect/lines_internal.h"
 
-#define MOST_FRAMES     (1u << 20)
-#define CALLERS_TRIED   64
-#define NO_REGION       UINT32_MAX
-#define SETTLE_EVERY_NS 500000000u /* what a kill may cost of the time of calls that had not ended */
+#define MOST_FRAMES   (1u << 20)
+#define CALLERS_TRIED 64
+#define NO_REGION     UINT32_MAX
 
 /* -- views and tables -------------------------------------------------------------------------------------------- */
 
@@ -50,24 +49,6 @@ struct lp_line_table_record *lp__line_table(struct lp_line_thread *thread, struc
 
 /* -- charging ---------------------------------------------------------------------------------------------------- */
 
-static inline void charge(struct lp_line_thread *thread, uint64_t now)
-{
-    struct lp_line_slot *at = thread->top->current;
-    at->own[at->open != 0] += now - thread->last;
-    thread->last = now;
-}
-
-/* What the frame took since `start`, to the place that called it and to its own function. */
-static inline void bill(const struct lp_line_frame *frame, uint64_t now)
-{
-    uint64_t elapsed = now - frame->start;
-    if (--frame->entered->active == 0) frame->entered->wall += elapsed;
-    if (--frame->caller->open == 0) {
-        frame->caller->below += elapsed;
-        if (frame->edge) frame->edge->wall += elapsed;
-    }
-}
-
 static inline void reopen(struct lp_line_frame *frame, uint64_t now)
 {
     frame->entered->active++;
@@ -79,9 +60,9 @@ void lp__line_settle(struct lp_line_thread *thread, uint64_t now)
 {
     struct lp_line_frame *frame;
     if (thread->tenant == NULL || thread->top == NULL) return;
-    charge(thread, now);
+    lp__line_charge(thread, now);
     for (frame = thread->top; frame > thread->frames; frame--)
-        bill(frame, now);
+        lp__line_bill(frame, now);
     for (frame = thread->frames + 1; frame <= thread->top; frame++)
         reopen(frame, now);
     thread->settled = now;
@@ -89,9 +70,9 @@ void lp__line_settle(struct lp_line_thread *thread, uint64_t now)
 
 void lp__line_unwind(struct lp_line_thread *thread, uint64_t now)
 {
-    charge(thread, now);
+    lp__line_charge(thread, now);
     for (; thread->top > thread->frames; thread->top--)
-        bill(thread->top, now);
+        lp__line_bill(thread->top, now);
 }
 
 static void zero_table(struct lp_line_thread *thread, struct lp_line_table_record *table)
@@ -257,25 +238,10 @@ void lp__line_enter(struct lp_line_thread *thread, const void *frame, const void
         lp__drop(thread->owner, LP_DROP_LINES_NO_SPACE);
         return;
     }
-    charge(thread, now);
-    if (__builtin_expect(++top == thread->limit, 0)) {
-        if (!more_frames(thread)) return;
-        top = thread->top + 1;
-    }
-    top->frame = frame;
-    top->code_object = code_object;
-    top->code = code;
-    top->map = code->slots.slot_of;
-    top->slots = lp__line_slots(table);
-    top->current = top->slots + LP_LINE_ENTRY(code->slots.slot_count);
-    top->caller = caller;
-    top->start = now;
-    top->entered = table;
-    top->view = view;
-    top->edge = edge_to(thread, caller, code->ref);
-    caller->open++;
-    table->active++;
-    thread->top = top;
+    if (__builtin_expect(top + 1 == thread->limit, 0) && !more_frames(thread)) return;
+    lp__line_charge(thread, now);
+    lp__line_push(thread, frame, code_object, code, table, edge_to(thread, caller, code->ref), now);
+    top = thread->top;
     thread->fresh = NULL;
     if (how == LP_LINE_STARTS) {
         thread->fresh = top;
@@ -289,7 +255,7 @@ void lp__line_enter(struct lp_line_thread *thread, const void *frame, const void
 
 static inline void leave_top(struct lp_line_thread *thread, uint64_t now)
 {
-    bill(thread->top, now);
+    lp__line_bill(thread->top, now);
     thread->top--;
 }
 
@@ -308,25 +274,18 @@ static void leave_above(struct lp_line_thread *thread, const struct lp_line_fram
         leave_top(thread, now);
 }
 
-/* A kill costs the time of calls that have not ended, so that is brought into the store now and then. */
-static void settle_now_and_then(struct lp_line_thread *thread, uint64_t now)
-{
-    uint64_t every = lp__clock.wall == LP_WALL_MONOTONIC ? SETTLE_EVERY_NS : (uint64_t)SETTLE_EVERY_NS * 2;
-    if (now - thread->settled > every) lp__line_settle(thread, now);
-}
-
 void lp__line_leave(struct lp_line_thread *thread, const void *frame, uint64_t now, bool suspends)
 {
     if (__builtin_expect(thread->top->frame != frame, 0)) {
         struct lp_line_frame *at = find_frame(thread, frame);
         if (at == NULL) return;
-        charge(thread, now);
+        lp__line_charge(thread, now);
         leave_above(thread, at, now);
     }
-    charge(thread, now);
+    lp__line_charge(thread, now);
     if (suspends) pause_top(thread, now);
     leave_top(thread, now);
-    settle_now_and_then(thread, now);
+    if (now - thread->settled > thread->settle_every) lp__line_settle(thread, now);
 }
 
 /* -- what was skipped -------------------------------------------------------------------------------------------- */
@@ -351,7 +310,7 @@ void lp__line_find(struct lp_line_thread *thread, const void *frame, const void 
                    uint64_t now)
 {
     struct lp_line_frame *at = find_frame(thread, frame);
-    charge(thread, now);
+    lp__line_charge(thread, now);
     if (at && at->code_object == code_object) {
         leave_above(thread, at, now);
         return;

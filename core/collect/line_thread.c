@@ -10,6 +10,8 @@
 #include "collect/lines_internal.h"
 
 #define FIRST_FRAMES 64u
+#define SETTLE_EVERY_NS                                                                                                \
+    500000000u /* what a kill may cost of the time of calls that had not ended; a tick is 0.2-1 ns */
 #define SLAB_BYTES   4096u
 #define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
 
@@ -158,6 +160,8 @@ static struct lp_line_thread *make_thread(struct lp_line_session *session)
         return NULL;
     }
     thread->limit = thread->frames + FIRST_FRAMES;
+    thread->base = session->recording->store.base;
+    thread->settle_every = lp__clock.wall == LP_WALL_MONOTONIC ? SETTLE_EVERY_NS : (uint64_t)SETTLE_EVERY_NS * 2;
     thread->next = session->threads;
     session->threads = thread;
     return thread;

@@ -82,6 +82,8 @@ struct lp_line_thread {
     uint64_t last;                     /* everything up to here is charged */
     const struct lp_line_frame *fresh; /* has been entered at `last`: its first line needs no clock */
     uint64_t settled;                  /* when the time of open calls was last brought into the store */
+    uint64_t settle_every;             /* ticks */
+    uint8_t *base;                     /* where the store's bytes begin */
     struct lp_line_thread *next_of_tenant;
     struct lp_line_session *session;
     void *data;                           /* the host's, of the session */

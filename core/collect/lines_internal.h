@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "collect/internal.h"
+#include "collect/line_hot.h"
 #include "collect/lines.h"
 #include "collect/name.h"
 
@@ -75,14 +76,6 @@ struct lp_region_entry_record *lp__line_entry_new(struct lp_line_thread *thread,
 bool lp__line_append_sums(struct lp_line_session *session, const struct lp_line_code *code, const void *record,
                           size_t bytes);
 
-static inline void *lp__line_at(const struct lp_line_thread *thread, lp_ref ref)
-{
-    return lp__store_at(&thread->session->recording->store, ref);
-}
-static inline struct lp_line_slot *lp__line_slots(struct lp_line_table_record *table)
-{
-    return (struct lp_line_slot *)(void *)(table + 1);
-}
 static inline uint64_t *lp__line_branches(struct lp_line_table_record *table)
 {
     return (uint64_t *)(void *)(lp__line_slots(table) + table->slot_count + 1);
