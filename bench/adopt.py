@@ -24,9 +24,11 @@ def main() -> None:
         if version in measured:
             rows = measured[version]["rows"]
             groups = {row["group"] for row in rows}
-            before = everything["runs"].get(version, {"rows": []})["rows"]
-            rows += [row for row in before if row["group"] not in groups]
-            everything["runs"][version] = {**measured[version], "revision": revision, "rows": rows}
+            before = everything["runs"].get(version, {"rows": [], "revision": ""})
+            kept = [row for row in before["rows"] if row["group"] not in groups]
+            revisions = [*(before["revision"].split(", ") if kept else []), revision]
+            facts = {**measured[version], "revision": ", ".join(dict.fromkeys(revisions))}
+            everything["runs"][version] = {**facts, "rows": rows + kept}
     RESULTS.write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
 
 

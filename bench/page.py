@@ -52,10 +52,10 @@ def facts(results: dict[str, Any]) -> list[str]:
     """Said once, and for each run what differs between them."""
     one = next(iter(results.values()))
     loads = ", ".join(f"{version}: {each['load']}" for version, each in results.items())
-    revisions = ", ".join(dict.fromkeys(each["revision"] for each in results.values()))
+    revisions = ", ".join(dict.fromkeys(each for run in results.values() for each in run["revision"].split(", ")))
     return [
         f"{one['cpu']}, {one['cores']} cores, Linux {one['kernel']}; {one['build']}; revision {revisions}. "
-        f"Load when a run began: {loads}. In bold: more than the bound.",
+        f"Load when the last run began: {loads}. In bold: more than the bound.",
         "",
     ]
 
