@@ -105,6 +105,9 @@ void lpx_lines_decide(struct lpx_line_engine *engine, PyCodeObject *code);
 /* Whether there is an active session that was not asked yet. */
 bool lpx_lines_undecided(const struct lpx_line_engine *engine, const struct lpx_note *note);
 
+/* Whether an active session watches it. */
+bool lpx_lines_wanted(const struct lpx_line_engine *engine, const struct lpx_note *note);
+
 struct lp_line_code *lpx_verdict_more(const struct lpx_note *note, uint64_t session);
 /* The session's code object for the one that the note is of; NULL: out of scope, or not decided.  Hot. */
 static inline struct lp_line_code *lpx_verdict(const struct lpx_note *note, const struct lpx_line_session *session)

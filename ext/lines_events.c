@@ -133,30 +133,34 @@ static PyObject *on_line(PyObject *self, PyObject *const *args, size_t count, Py
     Py_RETURN_NONE;
 }
 
-/* Enters in every session that watches the code; false when none does. */
+/* Only one session, and it has said long ago that it watches this. */
+static inline bool is_plain(const struct lpx_line_engine *engine, const struct lpx_note *note)
+{
+    const struct lpx_line_session *only = engine->active;
+    return note && only && only->next_active == NULL && note->first.session == only->serial && note->first.code;
+}
+
+/* Enters in every session that watches the code; false when none does.  A thread that never runs watched code gets no
+ * state, and a process without one no file. */
 static inline bool enter(struct lpx_line_engine *engine, PyCodeObject *code, enum lp_line_entry how)
 {
     uint64_t now = lp__ticks();
-    struct lp_line_thread *thread = lp__lines_here();
     struct lpx_frame *frame = frame_of_event(lpx_tstate());
     struct lpx_note *note = lpx_note_of(engine, code);
-    bool watched = thread == NULL; /* for want of memory: not for good */
-    if (__builtin_expect(note == NULL || thread == NULL || thread->next_of_tenant ||
-                             note->first.session != lpx_line_session_of(thread)->serial,
-                         0)) {
+    struct lp_line_thread *thread;
+    if (__builtin_expect(!is_plain(engine, note), 0)) {
         if (lpx_lines_undecided(engine, note)) lpx_lines_decide(engine, code);
-        thread = lp__lines_here();
         note = lpx_note_of(engine, code);
+        if (!lpx_lines_wanted(engine, note)) return false;
     }
-    for (; thread; thread = thread->next_of_tenant) {
+    for (thread = lp__lines_here(); thread; thread = thread->next_of_tenant) {
         struct lp_line_code *line_code = lpx_verdict(note, lpx_line_session_of(thread));
         if (line_code == NULL) continue;
         if (__builtin_expect(!note->armed, 0)) watch(engine, note, line_code);
         if (how != LP_LINE_STARTS || !lp__line_call(thread, frame, code, line_code, now))
             lp__line_enter(thread, frame, code, line_code, now, how);
-        watched = true;
     }
-    return watched;
+    return true;
 }
 
 static inline PyObject *unless_watched(struct lpx_line_engine *engine, bool watched)

@@ -310,6 +310,14 @@ bool lpx_lines_undecided(const struct lpx_line_engine *engine, const struct lpx_
     return false;
 }
 
+bool lpx_lines_wanted(const struct lpx_line_engine *engine, const struct lpx_note *note)
+{
+    const struct lpx_line_session *session;
+    for (session = engine->active; note && session; session = session->next_active)
+        if (lpx_verdict(note, session)) return true;
+    return false;
+}
+
 /* The active sessions as they are now: a list that owns them. */
 static PyObject *sessions_now(const struct lpx_line_engine *engine)
 {

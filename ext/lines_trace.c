@@ -123,22 +123,24 @@ static struct lpx_note *decided(struct lpx_line_engine *engine, PyCodeObject *co
 static void on_call(struct tracer *tracer, PyFrameObject *frame)
 {
     uint64_t now = lp__ticks();
+    struct lpx_line_engine *engine = tracer->engine; /* deciding may take it off the tracer */
     PyCodeObject *code = code_of(frame);
-    struct lpx_note *note = decided(tracer->engine, code);
-    struct lp_line_thread *thread = lp__lines_here();
+    struct lpx_note *note = decided(engine, code);
     const void *id = identity(frame);
-    bool watched = false, opcodes = false;
-    for (; thread; thread = thread->next_of_tenant) {
+    struct lp_line_thread *thread;
+    bool opcodes = false;
+    tracer->ignored = lpx_lines_wanted(engine, note) ? NULL : id;
+    if (tracer->ignored)
+        return; /* a thread that never runs watched code gets no state, a process without one no file */
+    for (thread = lp__lines_here(); thread; thread = thread->next_of_tenant) {
         struct lp_line_code *line_code = lpx_verdict(note, lpx_line_session_of(thread));
         if (line_code == NULL) continue;
         if (goes_on(frame, code))
             lp__line_enter(thread, id, code, line_code, now, LP_LINE_GOES_ON);
         else if (!lp__line_call(thread, id, code, line_code, now))
             lp__line_enter(thread, id, code, line_code, now, LP_LINE_STARTS);
-        watched = true;
         opcodes |= line_code->slots.branch_count > 0;
     }
-    tracer->ignored = watched ? NULL : id;
     if (opcodes) trace_opcodes(frame);
 }
 
@@ -146,28 +148,31 @@ static void on_call(struct tracer *tracer, PyFrameObject *frame)
 static __attribute__((noinline)) void line_of_any(struct tracer *tracer, const void *id, PyFrameObject *frame,
                                                   uint64_t now)
 {
+    struct lpx_line_engine *engine = tracer->engine;
     PyCodeObject *code = code_of(frame);
-    struct lpx_note *note = decided(tracer->engine, code);
-    struct lp_line_thread *thread = lp__lines_here();
-    bool watched = false;
-    for (; thread; thread = thread->next_of_tenant) {
+    struct lpx_note *note = decided(engine, code);
+    struct lp_line_thread *thread;
+    if (!lpx_lines_wanted(engine, note)) {
+        tracer->ignored = id;
+        return;
+    }
+    for (thread = lp__lines_here(); thread; thread = thread->next_of_tenant) {
         struct lp_line_code *line_code = lpx_verdict(note, lpx_line_session_of(thread));
         if (line_code == NULL) continue;
-        watched = true;
         if (thread->top->frame != id) {
             lp__line_find(thread, id, code, line_code, now);
             if (line_code->slots.branch_count) trace_opcodes(frame);
         }
         if (thread->top->frame == id) lp__line_event(thread, thread->top, unit_of(frame), now);
     }
-    if (!watched) tracer->ignored = id;
 }
 
 static void on_line(struct tracer *tracer, PyFrameObject *frame)
 {
     const void *id = identity(frame);
-    struct lp_line_thread *thread = lp__lines_here();
+    struct lp_line_thread *thread;
     if (id == tracer->ignored) return;
+    thread = lp__lines_peek();
     if (__builtin_expect(thread == NULL || thread->next_of_tenant != NULL || thread->top->frame != id, 0))
         line_of_any(tracer, id, frame, lp__ticks());
     else if (thread->fresh == thread->top)
@@ -180,11 +185,14 @@ static void on_line(struct tracer *tracer, PyFrameObject *frame)
 static void on_return(struct tracer *tracer, PyFrameObject *frame, PyObject *value)
 {
     uint64_t now = lp__ticks();
-    struct lp_line_thread *thread = lp__lines_here();
+    PyCodeObject *code = code_of(frame);
     const void *id = identity(frame);
-    bool stays = value && suspends(frame, code_of(frame));
+    bool is_ignored = tracer->ignored == id, stays;
+    struct lp_line_thread *thread;
     tracer->ignored = NULL;
-    for (; thread; thread = thread->next_of_tenant)
+    if (is_ignored || !lpx_lines_wanted(tracer->engine, lpx_note_of(tracer->engine, code))) return;
+    stays = value && suspends(frame, code);
+    for (thread = lp__lines_here(); thread; thread = thread->next_of_tenant)
         if (stays || !lp__line_return(thread, id, now)) lp__line_leave(thread, id, now, stays);
 }
 

@@ -167,7 +167,8 @@ struct lp_line_code *lp__line_code(struct lp_line_session *session, uint64_t fil
 
 void lp__line_sums(struct lp_line_session *session, struct lp_line_code *code, const void *record, size_t bytes)
 {
-    if (code->has_sums || lp__line_code_ref(session, code) == 0) return;
+    if (code->has_sums || lp__thread_of(session->recording) == NULL) return; /* which makes the store */
+    if (lp__line_code_ref(session, code) == 0) return;
     code->has_sums = lp__line_append_sums(session, code, record, bytes);
 }
 

@@ -115,6 +115,15 @@ static inline struct lp_line_thread *lp__lines_here(void)
     return lp__lines_slow();
 }
 
+/* The same where that is known without making any; NULL: none, or not known. */
+static inline struct lp_line_thread *lp__lines_peek(void)
+{
+    struct lp_line_tenant *tenant = lp__tls_lines;
+    if (tenant == NULL || tenant->version != atomic_load_explicit(&lp__lines_version, memory_order_relaxed))
+        return NULL;
+    return tenant->first;
+}
+
 /* -- sessions ---------------------------------------------------------------------------------------------------- */
 
 struct lp_line_host {

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -226,18 +227,19 @@ def test_a_calling_line_carries_the_call() -> None:
     call = lines.rows()[7]
     inner = lines.function("inner")
     assert call["inclusive_ns"] >= 0.99 * inner["total_ns"] >= 9e6
-    assert call["self_ns"] < 0.2 * inner["total_ns"]
+    assert call["inclusive_ns"] - call["self_ns"] == pytest.approx(inner["total_ns"], rel=1e-6)
     assert lines.function("outer")["total_ns"] >= inner["total_ns"]
 
 
 @pytest.mark.parametrize("depth", [1, 10, 500])
 def test_recursion_is_counted_once(depth: int) -> None:
     lines = Lines(CALLS)
+    begin = time.perf_counter_ns()
     lines.run(lambda: lines["recurse"](depth))
+    elapsed = time.perf_counter_ns() - begin
     recursion = lines.function("recurse")
-    inner = lines.function("inner")["total_ns"]
     assert recursion["calls"] == depth + 1
-    assert inner <= recursion["total_ns"] < 2 * inner + 2e7
+    assert lines.function("inner")["total_ns"] <= recursion["total_ns"] <= elapsed
     for row in recursion["rows"]:
         assert row["inclusive_ns"] <= recursion["total_ns"] * 1.001
 
@@ -274,7 +276,7 @@ def test_a_suspended_generator_costs_nothing() -> None:
     lines.run(lines["consume"])
     produced = lines.rows()[3]
     assert produced["events"] == 3
-    assert produced["self_ns"] < 3e6
+    assert produced["self_ns"] < produced["suspended_ns"]
     assert produced["suspended_ns"] >= 14e6
     assert lines.function("produce")["calls"] == 1
 
@@ -285,7 +287,7 @@ def test_an_await_line_shows_its_waiting_apart() -> None:
     row = lines.rows()[12]
     assert row["events"] == 1
     assert row["suspended_ns"] >= 19e6
-    assert row["self_ns"] < 10e6
+    assert row["self_ns"] < row["suspended_ns"]
     assert lines.function("main")["calls"] == 1
 
 
@@ -499,6 +501,25 @@ def test_what_is_out_of_scope_is_listed() -> None:
     outside = lines.session.outside()
     assert any(name.endswith(os.path.join("json", "__init__.py")) for name in outside)
     assert all(count >= 1 for count in outside.values())
+
+
+def test_a_process_that_runs_nothing_in_scope_leaves_no_file(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    recording = _core.Recording(str(run), "test", facts={"collector": "lines"})
+    session = _core.LineSession(
+        recording,
+        admit_file=lambda filename: int(filename == NAME),
+        admit_function=lambda *facts: False,
+        source=lambda filename: None,
+    )
+    session.start()
+    json.loads("[1]")
+    thread = threading.Thread(target=json.loads, args=("[2]",))
+    thread.start()
+    thread.join()
+    session.stop()
+    recording.close()
+    assert list(run.rglob("*.lpw")) == []
 
 
 def test_a_scope_that_raises_costs_the_file_not_the_program() -> None:
