@@ -47,7 +47,6 @@ TARGETS: dict[str, Bound] = {
     "lines: loop below line 256": 2.8,
     "lines: fib": 4.0,
     "lines: library": 1.03,
-    "lines: loop in 4 threads": 2.2,
     "lines: a line event in 4 threads against 1": 1.2,
     "lines: fresh function, of 10,000 against of 1,000": 1.2,
     "lines: start of a block, 600 functions recorded before": 1.0,
@@ -59,7 +58,6 @@ TARGETS: dict[str, Bound] = {
 TRACED: dict[str, Bound | None] = {
     "lines: loop": 3.2,
     "lines: loop below line 256": 3.2,
-    "lines: loop in 4 threads": 3.2,
     "lines: fib": 8.0,
     "lines: library": None,
 }
