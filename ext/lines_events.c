@@ -140,6 +140,30 @@ static inline bool is_plain(const struct lpx_line_engine *engine, const struct l
     return note && only && only->next_active == NULL && note->first.session == only->serial && note->first.code;
 }
 
+static inline void enter_in(struct lpx_line_engine *engine, struct lp_line_thread *thread, struct lpx_frame *frame,
+                            struct lpx_note *note, struct lp_line_code *line_code, uint64_t now, enum lp_line_entry how)
+{
+    if (__builtin_expect(!note->armed, 0)) watch(engine, note, line_code);
+    if (how != LP_LINE_STARTS || !lp__line_call(thread, frame, note->code, line_code, now))
+        lp__line_enter(thread, frame, note->code, line_code, now, how);
+}
+
+/* Several sessions, or code that was not met before. */
+static __attribute__((noinline)) bool enter_any(struct lpx_line_engine *engine, PyCodeObject *code,
+                                                struct lpx_frame *frame, uint64_t now, enum lp_line_entry how)
+{
+    struct lpx_note *note = lpx_note_of(engine, code);
+    struct lp_line_thread *thread;
+    if (lpx_lines_undecided(engine, note)) lpx_lines_decide(engine, code);
+    note = lpx_note_of(engine, code);
+    if (!lpx_lines_wanted(engine, note)) return false;
+    for (thread = lp__lines_here(); thread; thread = thread->next_of_tenant) {
+        struct lp_line_code *line_code = lpx_verdict(note, lpx_line_session_of(thread));
+        if (line_code) enter_in(engine, thread, frame, note, line_code, now, how);
+    }
+    return true;
+}
+
 /* Enters in every session that watches the code; false when none does.  A thread that never runs watched code gets no
  * state, and a process without one no file. */
 static inline bool enter(struct lpx_line_engine *engine, PyCodeObject *code, enum lp_line_entry how)
@@ -148,18 +172,9 @@ static inline bool enter(struct lpx_line_engine *engine, PyCodeObject *code, enu
     struct lpx_frame *frame = frame_of_event(lpx_tstate());
     struct lpx_note *note = lpx_note_of(engine, code);
     struct lp_line_thread *thread;
-    if (__builtin_expect(!is_plain(engine, note), 0)) {
-        if (lpx_lines_undecided(engine, note)) lpx_lines_decide(engine, code);
-        note = lpx_note_of(engine, code);
-        if (!lpx_lines_wanted(engine, note)) return false;
-    }
-    for (thread = lp__lines_here(); thread; thread = thread->next_of_tenant) {
-        struct lp_line_code *line_code = lpx_verdict(note, lpx_line_session_of(thread));
-        if (line_code == NULL) continue;
-        if (__builtin_expect(!note->armed, 0)) watch(engine, note, line_code);
-        if (how != LP_LINE_STARTS || !lp__line_call(thread, frame, code, line_code, now))
-            lp__line_enter(thread, frame, code, line_code, now, how);
-    }
+    if (__builtin_expect(!is_plain(engine, note), 0)) return enter_any(engine, code, frame, now, how);
+    thread = lp__lines_here(); /* of the only session */
+    if (__builtin_expect(thread != NULL, 1)) enter_in(engine, thread, frame, note, note->first.code, now, how);
     return true;
 }
 
