@@ -254,7 +254,10 @@ static bool trace_thread(struct lpx_line_engine *engine, PyThreadState *tstate)
 {
     struct tracer *tracer;
     bool ok;
-    if (is_ours(tstate) && ((struct tracer *)tstate->c_traceobj)->engine) return true;
+    if (is_ours(tstate) && ((struct tracer *)tstate->c_traceobj)->engine) {
+        ((struct tracer *)tstate->c_traceobj)->ignored = NULL; /* a session that has just started may watch it */
+        return true;
+    }
     tracer = PyObject_New(struct tracer, engine->callback_type);
     if (tracer == NULL) return false;
     tracer->engine = engine;

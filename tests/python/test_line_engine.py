@@ -441,6 +441,15 @@ def test_the_running_frame_is_watched_from_the_start_on() -> None:
     assert lines.function("body")["calls"] == 0
 
 
+def test_a_second_session_watches_the_frame_that_the_first_ignored() -> None:
+    other = Lines(LOOP, "<another>")
+    other.session.start()
+    try:
+        test_the_running_frame_is_watched_from_the_start_on()
+    finally:
+        other.session.stop()
+
+
 def test_clear_forgets_and_goes_on() -> None:
     lines = Lines(LOOP)
     lines.session.start()
