@@ -145,10 +145,12 @@ def test_depth_of_a_recursion_does_not_multiply_its_time(depth: int, tmp_path: P
     profiler = LineProfiler(tmp_path, ProfilerConfig())
     space: dict[str, Any] = {}
     exec(compile(text, str(tmp_path / "r.py"), "exec"), space)
+    begin = time.perf_counter()
     with profiler:
         space["main"](depth)
+    elapsed = time.perf_counter() - begin
     stats = {name: found for (_, name, _), found in profiler.get_stats().items()}
-    assert 0.05 <= stats["down"].total_time <= stats["main"].total_time < 0.1
+    assert 0.05 <= stats["down"].total_time <= stats["main"].total_time <= elapsed
 
 
 def test_slow_line_keeps_its_time_from_its_neighbours(tmp_path: Path) -> None:
