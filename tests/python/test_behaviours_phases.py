@@ -23,14 +23,15 @@ LIMIT_S = 60
 
 
 def text_of(run_dir: Path, *args: str) -> str:
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "lineprofiler", "report", str(run_dir), *args],
         env={**os.environ, "LC_ALL": "C.UTF-8"},
         capture_output=True,
         encoding="utf-8",
-        check=True,
         timeout=LIMIT_S,
-    ).stdout
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def report(run_dir: Path, *args: str) -> dict[str, Any]:
