@@ -27,6 +27,7 @@ static int64_t read_part(struct lp_load *load, int fd, size_t from, size_t to, s
 {
     int rc = reserve_bytes(load, to, err);
     if (rc) return rc;
+    if (to == from) return (int64_t)from; /* an empty file needs no memory either */
     int64_t got = lp__pread_full(fd, load->bytes + from, to - from, from);
     if (got < 0) return lp__fail(err, LP_ERR_IO, 0, "cannot read");
     return (int64_t)from + got;
