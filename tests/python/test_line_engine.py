@@ -8,6 +8,7 @@ import contextlib
 import gc
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -512,22 +513,30 @@ def test_what_is_out_of_scope_is_listed() -> None:
     assert all(count >= 1 for count in outside.values())
 
 
+QUIET = """\
+import json, sys, threading
+from lineprofiler import _core
+recording = _core.Recording(sys.argv[1], "test", facts={"collector": "lines"})
+session = _core.LineSession(
+    recording,
+    admit_file=lambda filename: 0,
+    admit_function=lambda *facts: False,
+    source=lambda filename: None,
+)
+session.start()
+json.loads("[1]")
+thread = threading.Thread(target=json.loads, args=("[2]",))
+thread.start()
+thread.join()
+session.stop()
+recording.close()
+"""
+
+
 def test_a_process_that_runs_nothing_in_scope_leaves_no_file(tmp_path: Path) -> None:
+    """In a process of its own: another session's watched code would make states for this one as well."""
     run = tmp_path / "run"
-    recording = _core.Recording(str(run), "test", facts={"collector": "lines"})
-    session = _core.LineSession(
-        recording,
-        admit_file=lambda filename: int(filename == NAME),
-        admit_function=lambda *facts: False,
-        source=lambda filename: None,
-    )
-    session.start()
-    json.loads("[1]")
-    thread = threading.Thread(target=json.loads, args=("[2]",))
-    thread.start()
-    thread.join()
-    session.stop()
-    recording.close()
+    subprocess.run([sys.executable, "-c", QUIET, str(run)], check=True, timeout=60)
     assert list(run.rglob("*.lpw")) == []
 
 
