@@ -166,7 +166,8 @@ def test_consumer_is_not_billed_to_the_generator(tmp_path: Path) -> None:
         "def consume():\n    for _ in produce():\n        time.sleep(0.01)\n"
     )
     found = profiled(tmp_path, text, "consume()")
-    assert found["produce"][4].hits == 3 and found["produce"][4].total_time < 0.005
+    assert found["produce"][4].hits == 3
+    assert found["produce"][4].total_time < found["produce"][4].suspended_time / 2
     assert found["produce"][4].suspended_time >= 0.025
     assert found["consume"][7].total_time >= 0.03
 
