@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "collect/internal.h"
+#include "collect/lines.h"
 #include "collect/name.h"
 
 #define BEAT_NS     1000000000u
@@ -212,6 +213,7 @@ static void after_fork_in_child(void)
 {
     __atomic_store_n(life, LIFE_NEW, __ATOMIC_RELEASE); /* again: an emulator says that it wipes, and does not */
     lp__tls_thread = NULL;
+    lp__tls_lines = NULL;
     if (!fork_has_locks) return;
     lp__name_unlock();
     each_locked(unlock_recording);

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "collect/lines.h"
+
 static unsigned claims; /* wipes that were promised and not done */
 
 /* Before the C library's. */
@@ -56,10 +58,39 @@ static void test_a_child_is_a_new_process(void **state)
     stage_close(&stage);
 }
 
+static const void *no_caller(const void *frame)
+{
+    (void)frame;
+    return NULL;
+}
+
+static int has_lines_of_its_own(void *arg)
+{
+    const struct lp_line_thread *parents = arg, *own = lp__lines_here();
+    return own && own != parents ? 0 : 1;
+}
+
+/* Else the child would go on in its parent's tables. */
+static void test_a_child_has_line_tables_of_its_own(void **state)
+{
+    static const struct lp_line_host host = {no_caller};
+    struct stage stage;
+    struct lp_line_session *session;
+    (void)state;
+    stage_open(&stage);
+    session = lp__line_session_new(stage.recording, &host, NULL);
+    assert_non_null(session);
+    lp__line_session_start(session);
+    assert_int_equal(in_child(has_lines_of_its_own, lp__lines_here()), 0);
+    lp__line_session_free(session);
+    stage_close(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_child_is_a_new_process),
+        cmocka_unit_test(test_a_child_has_line_tables_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
