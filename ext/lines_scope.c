@@ -86,7 +86,7 @@ static struct lpx_note *make_note(struct lpx_line_engine *engine, PyCodeObject *
     return note;
 }
 
-static struct lpx_verdict *find_verdict(struct lpx_note *note, uint64_t serial)
+static const struct lpx_verdict *find_verdict(const struct lpx_note *note, uint64_t serial)
 {
     uint32_t i;
     if (note->first.session == serial) return &note->first;
@@ -97,10 +97,8 @@ static struct lpx_verdict *find_verdict(struct lpx_note *note, uint64_t serial)
 
 struct lp_line_code *lpx_verdict_more(const struct lpx_note *note, uint64_t session)
 {
-    uint32_t i;
-    for (i = 0; i < note->more_count; i++)
-        if (note->more[i].session == session) return note->more[i].code;
-    return NULL;
+    const struct lpx_verdict *verdict = find_verdict(note, session);
+    return verdict ? verdict->code : NULL;
 }
 
 static bool is_active(const struct lpx_line_engine *engine, uint64_t serial)
@@ -306,7 +304,7 @@ bool lpx_lines_undecided(const struct lpx_line_engine *engine, const struct lpx_
 {
     const struct lpx_line_session *session;
     for (session = engine->active; session; session = session->next_active)
-        if (note == NULL || find_verdict((struct lpx_note *)(uintptr_t)note, session->serial) == NULL) return true;
+        if (note == NULL || find_verdict(note, session->serial) == NULL) return true;
     return false;
 }
 

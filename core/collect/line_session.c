@@ -59,16 +59,6 @@ void lp__line_session_clear(struct lp_line_session *session)
     lp__line_threads_each(session, lp__line_zero);
 }
 
-struct lp_recording *lp__line_session_recording(const struct lp_line_session *session)
-{
-    return session->recording;
-}
-
-uint32_t lp__line_session_code_count(const struct lp_line_session *session)
-{
-    return (uint32_t)session->code_count;
-}
-
 /* -- regions ----------------------------------------------------------------------------------------------------- */
 
 static struct lp_line_thread *here(const struct lp_line_session *session)
@@ -84,9 +74,7 @@ static struct lp_line_thread *here(const struct lp_line_session *session)
 static uint64_t charge_up_to_now(struct lp_line_thread *thread)
 {
     uint64_t now = lp__ticks();
-    struct lp_line_slot *at = thread->top->current;
-    at->own[at->open != 0] += now - thread->last;
-    thread->last = now;
+    lp__line_charge(thread, now);
     return now;
 }
 
@@ -116,12 +104,6 @@ bool lp__line_region_enter(struct lp_line_session *session, lp_name_id name, str
         entry->view->entry->start_sum += entry->start;
     }
     return true;
-}
-
-bool lp__line_region_begin(struct lp_line_session *session, const char *name, size_t len,
-                           struct lp_line_region_entry *entry)
-{
-    return lp__line_region_enter(session, session->active ? lp__name_register(name, len) : 0, entry);
 }
 
 /* The frame that began it, while it still runs in the region. */

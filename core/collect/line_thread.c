@@ -9,11 +9,10 @@
 
 #include "collect/lines_internal.h"
 
-#define FIRST_FRAMES 64u
-#define SETTLE_EVERY_NS                                                                                                \
-    500000000u /* what a kill may cost of the time of calls that had not ended; a tick is 0.2-1 ns */
-#define SLAB_BYTES   4096u
-#define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
+#define FIRST_FRAMES    64u
+#define SETTLE_EVERY_NS 500000000u /* what a kill may cost of the time of calls that had not ended */
+#define SLAB_BYTES      4096u
+#define THREAD_LOCAL    __thread __attribute__((tls_model("initial-exec")))
 
 THREAD_LOCAL struct lp_line_tenant *lp__tls_lines;
 _Atomic(uint64_t) lp__lines_version = 1; /* written under the lock; a thread that reads an old one is told next time */

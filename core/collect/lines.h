@@ -142,8 +142,6 @@ bool lp__line_session_is_active(const struct lp_line_session *session);
 void lp__line_session_settle(struct lp_line_session *session);
 /* Forgets what was counted: tables are zeroed where they are. */
 void lp__line_session_clear(struct lp_line_session *session);
-struct lp_recording *lp__line_session_recording(const struct lp_line_session *session);
-uint32_t lp__line_session_code_count(const struct lp_line_session *session);
 
 /* A file by its path: its number, from 1; 0 without memory.  `text`: NULL where there is none to be had; it goes into
  * the store where `keep` says so. */
@@ -166,8 +164,6 @@ struct lp_line_region_entry {
     uint64_t start;
     uint32_t generation;
 };
-bool lp__line_region_begin(struct lp_line_session *session, const char *name, size_t len,
-                           struct lp_line_region_entry *entry);
 bool lp__line_region_enter(struct lp_line_session *session, lp_name_id name, struct lp_line_region_entry *entry);
 void lp__line_region_end(struct lp_line_region_entry *entry);
 
