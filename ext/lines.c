@@ -330,10 +330,9 @@ int lpx_lines_init(PyObject *module, struct lpx_state *state)
     }
     state->lines = engine;
     engine->extra_index = -1;
-    engine->tool = -1;
     engine->notes.next = engine->notes.previous = &engine->notes;
     engine->session_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &session_spec, NULL);
-    if (engine->session_type == NULL || lpx_region_init(module, state) || lpx_lines_callback_init(module, engine))
+    if (engine->session_type == NULL || lpx_region_init(module, state) || lpx_lines_mechanism_init(module, engine))
         return -1;
     return PyModule_AddType(module, engine->session_type);
 }
@@ -344,12 +343,11 @@ int lpx_lines_traverse(struct lpx_state *state, visitproc visit, void *arg)
     if (engine == NULL) return 0;
     Py_VISIT(engine->session_type);
     Py_VISIT(engine->region_type);
-    Py_VISIT(engine->callback_type);
-    Py_VISIT(engine->set_local_events);
+    Py_VISIT(engine->tracer_type);
     Py_VISIT(engine->disable);
     Py_VISIT(engine->tracer);
     Py_VISIT(engine->thread_hook);
-    return 0;
+    return lpx_tool_traverse(&engine->tool, visit, arg);
 }
 
 void lpx_lines_release(struct lpx_state *state)
@@ -359,8 +357,8 @@ void lpx_lines_release(struct lpx_state *state)
     lpx_notes_leave(engine);
     Py_CLEAR(engine->session_type);
     lpx_region_release(engine);
-    Py_CLEAR(engine->callback_type);
-    Py_CLEAR(engine->set_local_events);
+    Py_CLEAR(engine->tracer_type);
+    lpx_tool_release(&engine->tool);
     Py_CLEAR(engine->disable);
     Py_CLEAR(engine->tracer);
     Py_CLEAR(engine->thread_hook);

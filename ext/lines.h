@@ -13,6 +13,7 @@
 
 #include "collect/lines.h"
 #include "frames.h"
+#include "tool.h"
 
 struct lpx_line_engine;
 
@@ -57,14 +58,13 @@ struct lpx_line_session {
 };
 
 struct lpx_line_engine {
-    PyTypeObject *session_type, *region_type, *callback_type;
-    struct lpx_line_session *active; /* borrowed: an active session holds itself */
-    struct lpx_region *spare_region; /* for the next use; without a type or references */
-    Py_ssize_t extra_index;          /* of the notes; -1: none yet */
-    struct lpx_note notes;           /* list head */
-    int tool;                        /* sys.monitoring; -1: none */
-    PyObject *set_local_events;
-    PyObject *disable;     /* sys.monitoring.DISABLE */
+    PyTypeObject *session_type, *region_type, *tracer_type; /* the last below 3.12 only */
+    struct lpx_line_session *active;                        /* borrowed: an active session holds itself */
+    struct lpx_region *spare_region;                        /* for the next use; without a type or references */
+    Py_ssize_t extra_index;                                 /* of the notes; -1: none yet */
+    struct lpx_note notes;                                  /* list head */
+    struct lpx_tool tool;                                   /* sys.monitoring, 3.12 and later */
+    PyObject *disable;                                      /* sys.monitoring.DISABLE */
     PyObject *tracer;      /* below 3.12: what PyEval_SetTrace hands to our trace function */
     PyObject *thread_hook; /* what threading.settrace had before */
     double event_cost_ns;  /* of a line event; 0: not measured yet */
@@ -138,7 +138,7 @@ void lpx_lines_disarm(struct lpx_line_engine *engine);
 void lpx_lines_again(struct lpx_line_engine *engine);
 /* Watched from now on: local events. */
 void lpx_lines_watch(struct lpx_line_engine *engine, struct lpx_note *note, const struct lp_line_code *code);
-int lpx_lines_callback_init(PyObject *module, struct lpx_line_engine *engine);
+int lpx_lines_mechanism_init(PyObject *module, struct lpx_line_engine *engine);
 /* Threads of this interpreter that we do not hear from. */
 uint64_t lpx_lines_unobserved(const struct lpx_line_engine *engine);
 

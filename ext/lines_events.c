@@ -13,10 +13,6 @@
 
 #if LPX_HAVE_MONITORING
 
-#include <stddef.h>
-
-#define TOOL_NAME "lineprofiler"
-
 enum kind {
     ON_START,
     ON_RESUME,
@@ -25,36 +21,8 @@ enum kind {
     ON_THROW,
     ON_UNWIND,
     ON_LINE,
-#if PY_VERSION_HEX >= 0x030E0000
-    ON_LEFT,
-    ON_RIGHT,
-#else
-    ON_BRANCH,
-#endif
-    KIND_COUNT
-};
-
-static const char *const event_names[KIND_COUNT] = {
-    "PY_START",    "PY_RESUME",    "PY_RETURN", "PY_YIELD", "PY_THROW", "PY_UNWIND", "LINE",
-#if PY_VERSION_HEX >= 0x030E0000
-    "BRANCH_LEFT", "BRANCH_RIGHT",
-#else
-    "BRANCH",
-#endif
-};
-
-#if PY_VERSION_HEX >= 0x030E0000
-#define BRANCH_EVENTS(bits) ((bits)[ON_LEFT] | (bits)[ON_RIGHT])
-#else
-#define BRANCH_EVENTS(bits) ((bits)[ON_BRANCH])
-#endif
-
-/* Numbers of the events, the same in all interpreters of this process. */
-static int event_bits[KIND_COUNT];
-
-struct callback {
-    PyObject_HEAD vectorcallfunc call;
-    struct lpx_line_engine *engine; /* NULL once the tool was given back */
+    ON_BRANCH, /* 3.14 and later: BRANCH_LEFT, and BRANCH_RIGHT behind it */
+    ON_BRANCH_TOO
 };
 
 /* -- what the interpreter calls ---------------------------------------------------------------------------------- */
@@ -78,16 +46,7 @@ static inline uint32_t unit_of(struct lpx_frame *frame, const PyCodeObject *code
 
 static inline struct lpx_line_engine *engine_of(PyObject *self)
 {
-    return ((struct callback *)self)->engine;
-}
-
-/* It was watched in an earlier session, or has never been. */
-static __attribute__((noinline)) void watch(struct lpx_line_engine *engine, struct lpx_note *note,
-                                            const struct lp_line_code *line_code)
-{
-    struct lpx_error error = lpx_error_hide();
-    lpx_lines_watch(engine, note, line_code);
-    lpx_error_restore(error);
+    return ((struct lpx_callback *)self)->owner;
 }
 
 /* Several sessions, or a frame that is not on top of the shadow stack: one that was running when the session started,
@@ -143,7 +102,7 @@ static inline bool is_plain(const struct lpx_line_engine *engine, const struct l
 static inline void enter_in(struct lpx_line_engine *engine, struct lp_line_thread *thread, struct lpx_frame *frame,
                             struct lpx_note *note, struct lp_line_code *line_code, uint64_t now, enum lp_line_entry how)
 {
-    if (__builtin_expect(!note->armed, 0)) watch(engine, note, line_code);
+    if (__builtin_expect(!note->armed, 0)) lpx_lines_watch(engine, note, line_code);
     if (how != LP_LINE_STARTS || !lp__line_call(thread, frame, note->code, line_code, now))
         lp__line_enter(thread, frame, note->code, line_code, now, how);
 }
@@ -266,186 +225,68 @@ static PyObject *on_branch(PyObject *self, PyObject *const *args, size_t count, 
     Py_RETURN_NONE;
 }
 
-static const vectorcallfunc handlers[KIND_COUNT] = {
-    on_start,  on_resume, on_return, on_yield, on_throw, on_unwind, on_line,
+static const struct lpx_tool_event events[] = {
+    [ON_START] = {"PY_START", on_start},
+    [ON_RESUME] = {"PY_RESUME", on_resume},
+    [ON_RETURN] = {"PY_RETURN", on_return},
+    [ON_YIELD] = {"PY_YIELD", on_yield},
+    [ON_THROW] = {"PY_THROW", on_throw},
+    [ON_UNWIND] = {"PY_UNWIND", on_unwind},
+    [ON_LINE] = {"LINE", on_line},
 #if PY_VERSION_HEX >= 0x030E0000
-    on_branch, on_branch,
+    [ON_BRANCH] = {"BRANCH_LEFT", on_branch},
+    [ON_BRANCH_TOO] = {"BRANCH_RIGHT", on_branch},
 #else
-    on_branch,
+    [ON_BRANCH] = {"BRANCH", on_branch},
 #endif
 };
 
-/* -- the callback type ------------------------------------------------------------------------------------------- */
-
-static void callback_dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
-
-static PyMemberDef callback_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct callback, call), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot callback_slots[] = {
-    {Py_tp_dealloc, callback_dealloc},
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_members, callback_members},
-    {0, NULL},
-};
-
-static PyType_Spec callback_spec = {
-    .name = "lineprofiler._core.LineCallback",
-    .basicsize = sizeof(struct callback),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = callback_slots,
-};
-
-int lpx_lines_callback_init(PyObject *module, struct lpx_line_engine *engine)
-{
-    engine->callback_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &callback_spec, NULL);
-    return engine->callback_type ? 0 : -1;
-}
-
 /* -- taking and giving back a tool ------------------------------------------------------------------------------- */
 
-static PyObject *monitoring(void) /* borrowed */
+int lpx_lines_mechanism_init(PyObject *module, struct lpx_line_engine *engine)
 {
-    PyObject *module = PySys_GetObject("monitoring");
-    if (module == NULL) PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is gone");
-    return module;
-}
-
-static bool call_ok(PyObject *result)
-{
-    Py_XDECREF(result);
-    return result != NULL;
+    return lpx_tool_init(&engine->tool, module, events, sizeof events / sizeof *events, engine);
 }
 
 /* 2 is a profiler's by convention; 3 and 4 are nobody's; the others only when these are taken. */
-static int take_tool(PyObject *module)
-{
-    static const int wanted[] = {2, 3, 4, 5, 1, 0};
-    size_t i;
-    for (i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        if (call_ok(PyObject_CallMethod(module, "use_tool_id", "is", wanted[i], TOOL_NAME))) return wanted[i];
-        if (!PyErr_ExceptionMatches(PyExc_ValueError)) return -1;
-        PyErr_Clear();
-    }
-    PyErr_SetString(PyExc_RuntimeError,
-                    "no free sys.monitoring tool id: six other tools are active in this process; stop one of them");
-    return -1;
-}
-
-static bool read_events(PyObject *module)
-{
-    PyObject *events = PyObject_GetAttrString(module, "events");
-    int kind;
-    for (kind = 0; events && kind < KIND_COUNT; kind++) {
-        PyObject *bit = PyObject_GetAttrString(events, event_names[kind]);
-        event_bits[kind] = bit ? (int)PyLong_AsLong(bit) : -1;
-        Py_XDECREF(bit);
-    }
-    Py_XDECREF(events);
-    return events && !PyErr_Occurred();
-}
-
-static bool hang_callback(struct lpx_line_engine *engine, PyObject *module, int kind)
-{
-    struct callback *callback = PyObject_New(struct callback, engine->callback_type);
-    bool ok;
-    if (callback == NULL) return false;
-    callback->call = handlers[kind];
-    callback->engine = engine;
-    ok = call_ok(PyObject_CallMethod(module, "register_callback", "iiO", engine->tool, event_bits[kind], callback));
-    Py_DECREF(callback);
-    return ok;
-}
-
 static bool start_tool(struct lpx_line_engine *engine, PyObject *module)
 {
-    int kind;
-    if (!read_events(module)) return false;
-    engine->tool = take_tool(module);
-    if (engine->tool < 0) return false;
-    for (kind = 0; kind < KIND_COUNT; kind++)
-        if (!hang_callback(engine, module, kind)) return false;
-    engine->set_local_events = PyObject_GetAttrString(module, "set_local_events");
-    engine->disable = PyObject_GetAttrString(module, "DISABLE");
-    return engine->set_local_events && engine->disable &&
-           call_ok(PyObject_CallMethod(module, "set_events", "ii", engine->tool,
-                                       event_bits[ON_START] | event_bits[ON_RESUME] | event_bits[ON_THROW] |
-                                           event_bits[ON_UNWIND]));
-}
-
-/* Unregisters one callback and makes sure that a copy somebody kept does nothing. */
-static void take_callback(struct lpx_line_engine *engine, PyObject *module, int kind)
-{
-    PyObject *old = PyObject_CallMethod(module, "register_callback", "iiO", engine->tool, event_bits[kind], Py_None);
-    if (old && Py_IS_TYPE(old, engine->callback_type)) ((struct callback *)old)->engine = NULL;
-    Py_XDECREF(old);
-    PyErr_Clear();
-}
-
-static void stop_tool(struct lpx_line_engine *engine)
-{
-    PyObject *module = monitoring();
-    int kind;
-    if (module && engine->tool >= 0) {
-        (void)call_ok(PyObject_CallMethod(module, "set_events", "ii", engine->tool, 0));
-        PyErr_Clear();
-        for (kind = 0; kind < KIND_COUNT; kind++)
-            take_callback(engine, module, kind);
-        (void)call_ok(PyObject_CallMethod(module, "free_tool_id", "i", engine->tool));
-    }
-    PyErr_Clear();
-    engine->tool = -1;
-    Py_CLEAR(engine->set_local_events);
+    static const int ids[] = {2, 3, 4, 5, 1, 0}, global[] = {ON_START, ON_RESUME, ON_THROW, ON_UNWIND, -1};
+    Py_XSETREF(engine->disable, PyObject_GetAttrString(module, "DISABLE"));
+    return engine->disable && lpx_tool_start(&engine->tool, ids, sizeof ids / sizeof *ids, global);
 }
 
 int lpx_lines_arm(struct lpx_line_engine *engine)
 {
-    PyObject *module = monitoring();
-    struct lpx_error error;
+    PyObject *module = lpx_monitoring();
     if (module == NULL) return -1;
     if (start_tool(engine, module)) return 0;
-    error = lpx_error_hide();
-    stop_tool(engine);
-    lpx_error_restore(error);
+    if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError,
+                        "no free sys.monitoring tool id: six other tools are active in this process; stop one of them");
+    lpx_tool_stop(&engine->tool);
     return -1;
 }
 
 /* -- local events ------------------------------------------------------------------------------------------------ */
 
-static bool set_local(struct lpx_line_engine *engine, PyCodeObject *code, int events)
-{
-    bool ok = engine->set_local_events &&
-              call_ok(PyObject_CallFunction(engine->set_local_events, "iOi", engine->tool, code, events));
-    PyErr_Clear();
-    return ok;
-}
-
 void lpx_lines_watch(struct lpx_line_engine *engine, struct lpx_note *note, const struct lp_line_code *code)
 {
-    int events = event_bits[ON_START] | event_bits[ON_RESUME] | event_bits[ON_RETURN] | event_bits[ON_YIELD] |
-                 event_bits[ON_LINE];
+    const int *bits = engine->tool.bits;
+    int wanted = bits[ON_START] | bits[ON_RESUME] | bits[ON_RETURN] | bits[ON_YIELD] | bits[ON_LINE];
     if (note->armed) return;
-    if (code->slots.branch_count) events |= BRANCH_EVENTS(event_bits);
-    note->armed = set_local(engine, note->code, events);
+    if (code->slots.branch_count) wanted |= bits[ON_BRANCH] | bits[ON_BRANCH_TOO]; /* 0 where there is only one */
+    note->armed = lpx_tool_set_local(&engine->tool, note->code, wanted);
 }
 
 void lpx_lines_disarm(struct lpx_line_engine *engine)
 {
-    struct lpx_error error = lpx_error_hide();
     struct lpx_note *note;
     for (note = engine->notes.next; note != &engine->notes; note = note->next) {
-        if (note->armed) (void)set_local(engine, note->code, 0);
+        if (note->armed) (void)lpx_tool_set_local(&engine->tool, note->code, 0);
         note->armed = false;
     }
-    stop_tool(engine);
-    lpx_error_restore(error);
+    lpx_tool_stop(&engine->tool);
 }
 
 /* Every thread's running code objects: a list that owns them.  Nothing here runs Python code, which would let those
@@ -469,7 +310,7 @@ static void watch_code(struct lpx_line_engine *engine, PyCodeObject *code)
     note = lpx_note_of(engine, code);
     for (session = engine->active; note && session; session = session->next_active) {
         struct lp_line_code *line_code = lpx_verdict(note, session);
-        if (line_code && !note->armed) watch(engine, note, line_code);
+        if (line_code) lpx_lines_watch(engine, note, line_code);
     }
 }
 
@@ -486,9 +327,9 @@ static void watch_running(struct lpx_line_engine *engine)
 /* Code that answered DISABLE to an earlier session answers again. */
 void lpx_lines_again(struct lpx_line_engine *engine)
 {
-    PyObject *module = monitoring();
+    PyObject *module = lpx_monitoring();
     struct lpx_error error = lpx_error_hide();
-    if (module) (void)call_ok(PyObject_CallMethod(module, "restart_events", NULL));
+    if (module) (void)lpx_call_ok(PyObject_CallMethod(module, "restart_events", NULL));
     PyErr_Clear();
     watch_running(engine);
     lpx_error_restore(error);

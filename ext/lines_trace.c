@@ -258,7 +258,7 @@ static bool trace_thread(struct lpx_line_engine *engine, PyThreadState *tstate)
         ((struct tracer *)tstate->c_traceobj)->ignored = NULL; /* a session that has just started may watch it */
         return true;
     }
-    tracer = PyObject_New(struct tracer, engine->callback_type);
+    tracer = PyObject_New(struct tracer, engine->tracer_type);
     if (tracer == NULL) return false;
     tracer->engine = engine;
     tracer->before = tstate->c_tracefunc;
@@ -346,10 +346,10 @@ static PyType_Spec tracer_spec = {
     .slots = tracer_slots,
 };
 
-int lpx_lines_callback_init(PyObject *module, struct lpx_line_engine *engine)
+int lpx_lines_mechanism_init(PyObject *module, struct lpx_line_engine *engine)
 {
-    engine->callback_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &tracer_spec, NULL);
-    return engine->callback_type ? 0 : -1;
+    engine->tracer_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &tracer_spec, NULL);
+    return engine->tracer_type ? 0 : -1;
 }
 
 /* -- threads to come --------------------------------------------------------------------------------------------- */
@@ -365,7 +365,7 @@ static PyObject *threading_module(void) /* borrowed */
 static void hook_threads(struct lpx_line_engine *engine)
 {
     PyObject *threading = threading_module();
-    struct tracer *hook = threading ? PyObject_New(struct tracer, engine->callback_type) : NULL;
+    struct tracer *hook = threading ? PyObject_New(struct tracer, engine->tracer_type) : NULL;
     if (hook) {
         memset((char *)hook + sizeof(PyObject), 0, sizeof *hook - sizeof(PyObject));
         hook->engine = engine;

@@ -41,7 +41,6 @@ int lpx_hosts_init(struct lpx_hosts *hosts, PyObject *module)
 {
     (void)pthread_once(&once, join_core);
     hosts->mark = hosts;
-    hosts->tool = -1;
     hosts->modules = Py_NewRef(PyImport_GetModuleDict());
     hosts->loaded = &((PyDictObject *)hosts->modules)->ma_used;
     hosts->loaded_seen = -1;
@@ -120,7 +119,7 @@ void lpx_hosts_release(struct lpx_hosts *hosts)
     lp__free(hosts->recordings);
     hosts->recordings = NULL;
     hosts->recording_room = 0;
-    Py_CLEAR(hosts->callback_type);
+    lpx_tool_release(&hosts->tool);
     Py_CLEAR(hosts->listener_type);
     hosts->loaded = &hosts->loaded_seen;
     Py_CLEAR(hosts->modules);
@@ -129,12 +128,10 @@ void lpx_hosts_release(struct lpx_hosts *hosts)
 
 int lpx_hosts_traverse(struct lpx_hosts *hosts, visitproc visit, void *arg)
 {
-    Py_VISIT(hosts->callback_type);
     Py_VISIT(hosts->listener_type);
     Py_VISIT(hosts->modules);
-    Py_VISIT(hosts->set_local_events);
     Py_VISIT(hosts->greenlet_settrace);
-    return 0;
+    return lpx_tool_traverse(&hosts->tool, visit, arg);
 }
 
 const char *lpx_hosts_mechanism(const struct lpx_hosts *hosts)

@@ -14,6 +14,7 @@
 #define LPX_OWNERS_H
 
 #include "frames.h"
+#include "tool.h"
 
 #include "base/map.h"
 #include "collect/phase.h"
@@ -62,9 +63,7 @@ struct lpx_hosts {
     bool exact_wanted;                            /* 3.11: the frame hook although it costs a third on calls */
     struct lpx_frame_slot slots[LPX_FRAME_SLOTS]; /* of all these records */
     /* events.c */
-    PyTypeObject *callback_type; /* owned */
-    PyObject *set_local_events;  /* owned, while the tool is in use */
-    int tool;
+    struct lpx_tool tool;
     /* evalhook.c */
 #if LPX_HAVE_EVAL_HOOK
     _PyFrameEvalFunction next_eval; /* what runs frames for us */
